@@ -1,0 +1,128 @@
+"""What the core asks of the outside: one protocol per collaborator, implemented under ``adapters``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from overstory.nodes import NodeKind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+
+class Tokenizer(Protocol):
+    """Counts and cuts in a model's tokens; never fails on any text, special-token text included."""
+
+    name: str
+
+    def count(self, text: str) -> int:
+        """The number of tokens of ``text``, at least 0."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    name: str
+    dimension: int
+
+    @property
+    def embedding_hash(self) -> str:
+        """Changes when the same text would get another vector: name, dimension and a canonical vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape (n, dimension), float32, rows L2-normalized (a text without content: zeros).
+
+        Raises:
+            EmbeddingError: The number or shape of the vectors is not what was promised.
+            ModelUnavailable: A remote embedder did not answer.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRequest:
+    """One summary to write."""
+
+    key: str
+    """Names the request in its outcome: the id of the node to be."""
+    kind: NodeKind
+    parts: tuple[str, ...]
+    """Texts of the children, in the order in which they are to be read."""
+    target_tokens: int
+    """Length to aim at; output may not exceed ``max_tokens``."""
+    max_tokens: int
+    cause: str = ""
+    """Why it is written (new, edited, ...): kept in the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a model, as the ledger keeps it."""
+
+    key: str
+    kind: NodeKind
+    cause: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    usd: float
+    seconds: float
+    outcome: str
+    """``ok``, or why the answer was not used: ``refusal``, ``truncated``, ``http 500``, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryOutcome:
+    """What became of one request: a text, or the reason why there is none."""
+
+    key: str
+    text: str
+    """The validated summary; empty exactly when ``failure`` is not."""
+    failure: str = ""
+    calls: tuple[Call, ...] = field(default=())
+
+
+StoreOutcomes = Callable[[Sequence[SummaryOutcome]], None]
+
+
+class Summarizer(Protocol):
+    """Writes summaries."""
+
+    name: str
+    concurrency: int
+    """Requests in flight at most; 1 for what runs in this process."""
+
+    def recipe_hash(self, kind: NodeKind) -> str:
+        """Changes when the same children would be asked for another summary: prompt, model, parameters."""
+        ...
+
+    def prompt_tokens(self, request: SummaryRequest) -> tuple[int, int]:
+        """(calls, input tokens) that ``request`` will cost; (0, 0) for what is free."""
+        ...
+
+    def summarize_many(self, requests: Iterable[SummaryRequest], store: StoreOutcomes) -> None:
+        """Write all summaries and hand outcomes to ``store`` as they come, several at once.
+
+        A request counts as in flight until ``store`` has returned, so a process that dies pays at most
+        ``concurrency`` calls twice.
+
+        Raises:
+            QuotaExhausted: The account is empty; outcomes so far were stored.
+            ModelRefusedAccess: Wrong key, model or address; nothing can succeed.
+        """
+        ...
+
+
+class Progress(Protocol):
+    """Told how far a stage is."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """``done`` of ``total`` items of ``stage`` are finished."""
+        ...
