@@ -1,0 +1,372 @@
+"""The record as the core sees it: rows, and one protocol for each kind of thing that is kept.
+
+Every method is one transaction of its own, unless it is called on what ``Record.transaction`` yields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+from overstory.identity import ClusterId, DocumentId, NodeId, VersionId
+from overstory.nodes import Leaf, NodeKind
+from overstory.ports import Call
+
+if TYPE_CHECKING:
+    from overstory.ports import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """A document as last seen in its source."""
+
+    id: DocumentId
+    path: str
+    shard: int
+    raw_hash: str
+    """Of the file's bytes."""
+    content_hash: str | None
+    """Of the normalized text last extracted; None while none could be."""
+    failure: str | None
+    current_version: VersionId | None
+    last_number: int
+    """Number of its newest version, 0 while it has none."""
+    title: str = ""
+    media_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedDocument:
+    """What a scan found at a path, new or changed in bytes."""
+
+    row: DocumentRow
+    text: str | None
+    """The normalized text when it differs from the last version's, to become a new version."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingVersion:
+    """A version whose leaves are not current, or were cut by another recipe."""
+
+    document_id: DocumentId
+    path: str
+    version_id: VersionId
+    replaces: VersionId | None
+    """The current version, if another; its summaries go before anything is built."""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionRow:
+    """A run of leaves that gets a summary of its own."""
+
+    ordinal: int
+    first_leaf: int
+    last_leaf: int
+    heading: str
+    child_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutVersion:
+    """A version with its leaves, ready to become current."""
+
+    document_id: DocumentId
+    version_id: VersionId
+    leaves: tuple[Leaf, ...]
+    sections: tuple[SectionRow, ...]
+    child_hash: str
+    chunk_recipe: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSummary:
+    """What is known of a stored summary without its text."""
+
+    id: NodeId
+    kind: NodeKind
+    ordinal: int
+    child_hash: str
+    recipe_hash: str
+    text_hash: str
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTree:
+    """A document's current version, its sections and its stored summaries."""
+
+    document_id: DocumentId
+    path: str
+    title: str
+    shard: int
+    version_id: VersionId
+    child_hash: str
+    """Over its leaves, in order."""
+    leaf_count: int
+    sections: tuple[SectionRow, ...]
+    leaves: tuple[tuple[NodeId, str], ...] = ()
+    """(leaf id, content hash) in order; filled only where chunk summaries are wanted."""
+    stored: Mapping[NodeId, StoredSummary] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a cluster: a document or a cluster of the level below."""
+
+    member_id: str
+    summary_id: NodeId | None
+    text_hash: str | None
+    """None while the member has no usable summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTree:
+    """A cluster, its members and its stored summary."""
+
+    cluster_id: ClusterId
+    level: int
+    shard: int
+    members: tuple[Member, ...]
+    stored: StoredSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """A summary to be stored, or the reason why there is none."""
+
+    id: NodeId
+    kind: NodeKind
+    level: int
+    document_id: DocumentId | None
+    cluster_id: ClusterId | None
+    ordinal: int
+    text: str
+    text_hash: str
+    child_hash: str
+    recipe_hash: str
+    failure: str | None
+    tokens: int
+    fact_check: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelHealth:
+    """How many nodes of one kind and level are in which state."""
+
+    kind: NodeKind
+    level: int
+    fresh: int = 0
+    stale: int = 0
+    missing: int = 0
+    failed: int = 0
+    orphaned: int = 0
+
+    @property
+    def total(self) -> int:
+        """Nodes that ought to exist; orphaned ones ought not."""
+        return self.fresh + self.stale + self.missing + self.failed
+
+    @property
+    def staleness_rate(self) -> float:
+        """Share of nodes, 0 to 1, whose hash disagrees or that are missing; 0 for an empty level."""
+        return (self.stale + self.missing) / self.total if self.total else 0.0
+
+
+class Documents(Protocol):
+    """Source documents and their versions."""
+
+    def rows(self, dataset: str, shards: Collection[int] | None = None) -> list[DocumentRow]:
+        """All documents of the shards, by path."""
+        ...
+
+    def save_scan(self, dataset: str, scanned: Sequence[ScannedDocument]) -> None:
+        """Insert or update documents, and a new version for each that has a text."""
+        ...
+
+    def move(self, moves: Mapping[DocumentId, str]) -> None:
+        """Give documents new paths, all at once, so that two may swap theirs."""
+        ...
+
+    def delete(self, documents: Collection[DocumentId]) -> None:
+        """Remove documents with all that was made from them alone."""
+        ...
+
+    def pending(
+        self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None
+    ) -> list[PendingVersion]:
+        """Versions whose leaves are to be cut, by document id."""
+        ...
+
+    def texts(self, versions: Collection[VersionId]) -> dict[VersionId, str]:
+        """The texts of versions: as extracted, or rebuilt from their leaves."""
+        ...
+
+
+class Leaves(Protocol):
+    """Leaves and the versions that hold them."""
+
+    def known(self, documents: Collection[DocumentId]) -> set[NodeId]:
+        """Ids of all stored leaves of the documents."""
+        ...
+
+    def make_current(self, cut: Sequence[CutVersion], new: Collection[NodeId], language: str) -> list[NodeId]:
+        """Store new leaves, switch the versions to current and drop leaves that none holds; returns those dropped."""
+        ...
+
+    def readable(self, versions: Collection[VersionId]) -> dict[VersionId, list[str]]:
+        """Texts with context of the versions' leaves, in order."""
+        ...
+
+
+class Summaries(Protocol):
+    """Summaries of every kind, and the answers that were paid for."""
+
+    def purge(self, documents: Collection[DocumentId]) -> list[NodeId]:
+        """Remove all summaries of documents; returns their ids."""
+        ...
+
+    def trees(
+        self, dataset: str, shards: Collection[int] | None = None, *, with_leaves: bool = False
+    ) -> list[DocumentTree]:
+        """Documents with a current version, by id."""
+        ...
+
+    def texts(self, nodes: Collection[NodeId]) -> dict[NodeId, str]:
+        """Texts of summaries."""
+        ...
+
+    def save(self, dataset: str, rows: Sequence[SummaryRow], language: str) -> None:
+        """Insert or replace summaries."""
+        ...
+
+    def delete(self, nodes: Collection[NodeId]) -> None:
+        """Remove summaries."""
+        ...
+
+    def answers(self, dataset: str, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """Remembered texts by (child_hash, recipe_hash)."""
+        ...
+
+    def remember(self, dataset: str, answers: Mapping[tuple[str, str], str]) -> None:
+        """Keep paid texts by (child_hash, recipe_hash)."""
+        ...
+
+
+class Clusters(Protocol):
+    """Clusters, memberships and the frozen model that made them."""
+
+    def model(self, dataset: str, level: int) -> bytes | None:
+        """The serialized model of a level."""
+        ...
+
+    def save(
+        self,
+        dataset: str,
+        level: int,
+        state: bytes | None,
+        generation: int,
+        memberships: Mapping[ClusterId, Sequence[tuple[str, float]]],
+    ) -> list[NodeId]:
+        """Store a level's model and memberships, touching what differs; returns summaries of removed clusters."""
+        ...
+
+    def trees(self, dataset: str, level: int, shards: Collection[int] | None = None) -> list[ClusterTree]:
+        """Clusters of a level with their members, by id."""
+        ...
+
+    def levels(self, dataset: str) -> list[int]:
+        """Levels that have clusters, lowest first."""
+        ...
+
+
+class Ledger(Protocol):
+    """Every call that was made, and its price."""
+
+    def add(self, dataset: str, run_id: str, calls: Sequence[Call]) -> None:
+        """Append calls."""
+        ...
+
+    def spent_usd(self, dataset: str, run_id: str) -> float:
+        """What a run has cost so far."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Vectors by node id; all are derived and can be made again without a model call."""
+
+    def prepare(self, dataset: str, embedding_hash: str, dimension: int) -> None:
+        """Make room for vectors of an embedding, if there is none."""
+        ...
+
+    def upsert(self, dataset: str, embedding_hash: str, rows: Sequence[VectorRow], vectors: Vectors) -> None:
+        """Store vectors (n, dimension), one a row."""
+        ...
+
+    def delete(self, dataset: str, nodes: Collection[NodeId]) -> None:
+        """Remove vectors of nodes from every embedding of the dataset."""
+        ...
+
+    def without_vector(
+        self, dataset: str, embedding_hash: str, shards: Collection[int] | None = None
+    ) -> Iterator[tuple[VectorRow, str]]:
+        """(row, text) of current leaves and usable summaries that lack a vector."""
+        ...
+
+    def document_summaries(
+        self, dataset: str, embedding_hash: str
+    ) -> tuple[list[DocumentId], list[str], Vectors]:
+        """(document ids, text hashes, vectors (n, dimension)) of all usable document summaries, by id."""
+        ...
+
+    def finish_load(self, dataset: str, embedding_hash: str) -> None:
+        """Build what is cheaper to build after many rows than with each; serve this embedding from now on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRow:
+    """Where a vector belongs."""
+
+    node_id: NodeId
+    kind: NodeKind
+    level: int
+    document_id: DocumentId | None
+
+
+class Record(Protocol):
+    """Everything that is kept."""
+
+    documents: Documents
+    leaves: Leaves
+    summaries: Summaries
+    clusters: Clusters
+    ledger: Ledger
+    vectors: VectorStore
+
+    def ensure_dataset(self, name: str, source: str) -> None:
+        """Make the dataset, or check that it is built from the same source.
+
+        Raises:
+            SettingsError: The name belongs to another source.
+        """
+        ...
+
+    def transaction(self) -> AbstractContextManager[Record]:
+        """The same record bound to one transaction, committed when the block ends without an error."""
+        ...
+
+    def lock(self, dataset: str) -> AbstractContextManager[None]:
+        """Hold the dataset against other builds.
+
+        Raises:
+            BuildLocked: Another build holds it.
+        """
+        ...
+
+    def oldest_change(self, documents: Iterable[DocumentId]) -> datetime | None:
+        """When the earliest of the documents' current versions became current."""
+        ...
