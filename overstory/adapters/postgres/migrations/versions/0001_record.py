@@ -132,6 +132,15 @@ create index on summary (document_id);
 create index on summary (cluster_id);
 create index summary_search on summary using gin (search);
 
+create table vector_table (
+    name text primary key check (name ~ '^vector_[0-9a-f]{16}$'),
+    dataset text not null references dataset on delete cascade,
+    embedding_hash text not null,
+    dimension integer not null,
+    unique (dataset, embedding_hash)
+);
+comment on table vector_table is 'one table of vectors for each dataset and embedding';
+
 create table answer (
     dataset text not null references dataset on delete cascade,
     child_hash text not null,

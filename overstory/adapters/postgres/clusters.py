@@ -1,0 +1,143 @@
+"""Clusters, memberships and the frozen model that made them, in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
+from overstory.adapters.postgres.summaries import stored_summary
+from overstory.identity import ClusterId, NodeId, shard_of
+from overstory.record import ClusterTree, Member, StoredSummary
+
+_MEMBERS = f"""
+select c.id::text, m.member_id::text, s.id::text, s.text_hash
+from cluster c
+join membership m on m.cluster_id = c.id
+left join summary s on s.failure is null and (
+    (c.level = 2 and s.document_id = m.member_id and s.kind = 'document_summary')
+    or (c.level > 2 and s.cluster_id = m.member_id))
+where c.dataset = :dataset and c.level = :level
+  and {IN_SHARDS.replace("d.", "c.")}
+order by c.id, m.member_id
+"""
+
+_STORED = """
+select s.cluster_id::text, s.id::text, s.kind, s.ordinal, s.child_hash, s.recipe_hash, s.text_hash, s.failure
+from summary s join cluster c on c.id = s.cluster_id
+where c.dataset = :dataset and c.level = :level
+"""
+
+_PRESENT = """
+select c.id::text, m.member_id::text, m.weight
+from cluster c left join membership m on m.cluster_id = c.id
+where c.dataset = :dataset and c.level = :level
+"""
+
+_SAVE_MODEL = """
+insert into cluster_model (dataset, level, state) values (:dataset, :level, :state)
+on conflict (dataset, level) do update set state = excluded.state
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresClusters:
+    """``record.Clusters`` over Postgres."""
+
+    db: Database
+
+    def model(self, dataset: str, level: int) -> bytes | None:
+        """The serialized model of a level."""
+        found = self.db.rows(
+            "select state from cluster_model where dataset = :dataset and level = :level",
+            dataset=dataset,
+            level=level,
+        )
+        return bytes(found[0][0]) if found else None
+
+    def save(
+        self,
+        dataset: str,
+        level: int,
+        state: bytes | None,
+        generation: int,
+        memberships: Mapping[ClusterId, Sequence[tuple[str, float]]],
+    ) -> list[NodeId]:
+        """Store a level's model and memberships, touching what differs; returns summaries of removed clusters."""
+        with self.db.transaction() as db:
+            self._save_model(db, dataset, level, state)
+            present = self._present(db, dataset, level)
+            gone = [cluster for cluster in present if cluster not in memberships]
+            removed = db.rows("select id::text from summary where cluster_id = any(cast(:ids as uuid[]))", ids=gone)
+            db.run("delete from cluster where id = any(cast(:ids as uuid[]))", ids=gone)
+            for cluster, members in memberships.items():
+                if cluster not in present:
+                    self._add_cluster(db, dataset, level, generation, cluster)
+                _save_members(db, cluster, present.get(cluster, {}), dict(members))
+        return [NodeId(node) for (node,) in removed]
+
+    @staticmethod
+    def _save_model(db: Database, dataset: str, level: int, state: bytes | None) -> None:
+        if state is None:
+            db.run("delete from cluster_model where dataset = :d and level = :l", d=dataset, l=level)
+        else:
+            db.run(_SAVE_MODEL, dataset=dataset, level=level, state=state)
+
+    @staticmethod
+    def _present(db: Database, dataset: str, level: int) -> dict[str, dict[str, float]]:
+        present: dict[str, dict[str, float]] = {}
+        for cluster, member, weight in db.rows(_PRESENT, dataset=dataset, level=level):
+            members = present.setdefault(cluster, {})
+            if member is not None:
+                members[member] = weight
+        return present
+
+    @staticmethod
+    def _add_cluster(db: Database, dataset: str, level: int, generation: int, cluster: ClusterId) -> None:
+        db.run(
+            "insert into cluster (id, dataset, level, kind, generation, shard) "
+            "values (:id, :dataset, :level, 'topic', :generation, :shard)",
+            id=cluster,
+            dataset=dataset,
+            level=level,
+            generation=generation,
+            shard=shard_of(cluster),
+        )
+
+    def trees(self, dataset: str, level: int, shards: Collection[int] | None = None) -> list[ClusterTree]:
+        """Clusters of a level with their members, by id."""
+        scope: dict[str, Any] = {"dataset": dataset, "level": level}
+        with self.db.transaction() as db:
+            members: dict[str, list[Member]] = {}
+            for cluster, member_id, summary, text_hash in db.rows(_MEMBERS, shards=listed(shards), **scope):
+                members.setdefault(cluster, []).append(Member(member_id, summary, text_hash))
+            stored: dict[str, StoredSummary] = {row[0]: stored_summary(row[1:]) for row in db.rows(_STORED, **scope)}
+        return [
+            ClusterTree(ClusterId(c), level, shard_of(c), tuple(found), stored.get(c)) for c, found in members.items()
+        ]
+
+    def levels(self, dataset: str) -> list[int]:
+        """Levels that have clusters, lowest first."""
+        found = self.db.rows("select distinct level from cluster where dataset = :d order by 1", d=dataset)
+        return [level for (level,) in found]
+
+
+def _save_members(db: Database, cluster: str, present: Mapping[str, float], wanted: Mapping[str, float]) -> None:
+    """Write the difference only: weights are compared as Postgres keeps them, in single precision."""
+    gone = [member for member in present if member not in wanted]
+    if gone:
+        db.run(
+            "delete from membership where cluster_id = :c and member_id = any(cast(:ids as uuid[]))",
+            c=cluster,
+            ids=gone,
+        )
+    for member, weight in wanted.items():
+        if abs(present.get(member, 0.0) - weight) > 1e-6:
+            db.run(
+                "insert into membership (cluster_id, member_id, weight) values (:c, :m, :w) "
+                "on conflict (cluster_id, member_id) do update set weight = excluded.weight",
+                c=cluster,
+                m=member,
+                w=weight,
+            )

@@ -1,0 +1,184 @@
+"""Connections to the record: engine, transactions, bulk COPY, migration and the translation of vendor errors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from pgvector.psycopg import register_vector
+
+from overstory.errors import RecordTooNew, SettingsError, StoreError, StoreFull, StoreUnavailable
+
+SCHEMA = "overstory"
+HEAD = "0001"
+IN_SHARDS = "(cast(:shards as int[]) is null or d.shard = any(cast(:shards as int[])))"
+"""Condition on a document ``d``: the bound shards, or all of them when null."""
+MIGRATIONS = Path(__file__).parent / "migrations"
+_FULL = frozenset({"53100", "53200", "53300", "54000"})
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An engine, or one of its connections inside a transaction."""
+
+    engine: sa.Engine
+    connection: sa.Connection | None = None
+
+    @contextmanager
+    def begin(self) -> Iterator[sa.Connection]:
+        """The bound connection, or a transaction of its own that commits when the block ends.
+
+        Raises:
+            StoreError: The database refused, is full or does not answer; nothing of the block was kept.
+        """
+        if self.connection is not None:
+            yield self.connection
+            return
+        with translated(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[Database]:
+        """This database bound to one transaction."""
+        with self.begin() as connection:
+            yield Database(self.engine, connection)
+
+    def rows(self, sql: str, **parameters: object) -> Sequence[Any]:
+        """All rows of a query with bound parameters."""
+        with self.begin() as connection:
+            return connection.execute(sa.text(sql), parameters).all()
+
+    def run(self, sql: str, **parameters: object) -> int:
+        """The number of rows that a statement with bound parameters touched."""
+        with self.begin() as connection:
+            return connection.execute(sa.text(sql), parameters).rowcount
+
+    def language_oid(self, language: str) -> int:
+        """The oid of a text search configuration, as binary COPY wants it.
+
+        Raises:
+            SettingsError: Postgres has no such configuration.
+        """
+        found = self.rows("select oid from pg_ts_config where cfgname = :name", name=language)
+        if not found:
+            raise SettingsError(
+                f"Postgres has no text search configuration '{language}'",
+                hint="Set retrieval.language to one that 'select cfgname from pg_ts_config' lists, or to simple",
+            )
+        return int(found[0][0])
+
+    def copy(self, table: str, columns: Sequence[str], types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Append rows by binary COPY; ``table`` and ``columns`` are our own constants, never input."""
+        with self.begin() as connection:
+            raw = driver_connection(connection)
+            statement = f"copy {table} ({', '.join(columns)}) from stdin (format binary)"
+            with raw.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+                copy.set_types(list(types))
+                for row in rows:
+                    copy.write_row(row)
+
+
+def listed(shards: Collection[int] | None) -> list[int] | None:
+    """Shards as the parameter of ``IN_SHARDS``."""
+    return None if shards is None else sorted(shards)
+
+
+def driver_connection(connection: sa.Connection) -> psycopg.Connection[Any]:
+    """The psycopg connection beneath an SQLAlchemy one."""
+    raw = connection.connection.driver_connection
+    if not isinstance(raw, psycopg.Connection):
+        raise StoreError("The record needs the psycopg driver", hint="Use a postgresql+psycopg address")
+    return raw
+
+
+def connect(url: str) -> Database:
+    """A database at an SQLAlchemy address with the psycopg driver, migrated to this program's version.
+
+    Raises:
+        StoreUnavailable: It does not answer.
+        RecordTooNew: A newer program has migrated it.
+    """
+    engine = sa.create_engine(
+        url,
+        pool_size=4,
+        max_overflow=4,
+        connect_args={"options": f"-csearch_path={SCHEMA},public -ctimezone=UTC", "connect_timeout": 10},
+    )
+    sa.event.listen(engine, "connect", _adapt_vectors)
+    database = Database(engine)
+    migrate(database)
+    return database
+
+
+def _adapt_vectors(raw: Any, _record: object) -> None:
+    """Teach a new connection the vector type; before the first migration there is none to learn."""
+    known = raw.execute("select 1 from pg_type where typname = 'vector'").fetchone()
+    if known:
+        register_vector(raw)
+    raw.rollback()
+
+
+def migrate(database: Database) -> None:
+    """Bring the record to this program's version; asks Alembic only when there is something to do."""
+    version = _version(database)
+    if version == HEAD:
+        return
+    if version is not None and version > HEAD:
+        raise RecordTooNew(
+            f"The record has version {version}, this program knows up to {HEAD}",
+            hint="Use the Overstory that wrote it, or a newer one",
+        )
+    _upgrade(database)
+
+
+def _version(database: Database) -> str | None:
+    with database.begin() as connection:
+        if connection.scalar(sa.text("select to_regclass('overstory.schema_version')")) is None:
+            return None
+        version: str | None = connection.scalar(sa.text("select version_num from overstory.schema_version"))
+        return version
+
+
+def _upgrade(database: Database) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    with database.begin() as connection:
+        connection.execute(sa.text("select pg_advisory_xact_lock(hashtext('overstory.migrate'))"))
+        connection.execute(sa.text(f"create schema if not exists {SCHEMA}"))
+        connection.execute(sa.text("create extension if not exists vector with schema public"))
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    database.engine.dispose()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Vendor errors of the block as errors of our own tree, without the statement's values."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        raise translate(error.orig or error) from error
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def translate(error: BaseException) -> StoreError:
+    """The error of our tree for one of the driver's."""
+    code = getattr(error, "sqlstate", None) or ""
+    first_line = (str(error).strip().splitlines() or ["no reason given"])[0]
+    if code in _FULL:
+        return StoreFull(f"The database has no room left: {first_line}", hint="Free some space; the build resumes")
+    if code[:2] in ("08", "57") or (not code and isinstance(error, psycopg.OperationalError)):
+        return StoreUnavailable(
+            f"The database does not answer: {first_line}",
+            hint="Check OVERSTORY_DATABASE_URL, or run 'overstory dev' for the embedded one",
+        )
+    return StoreError(f"The database refused ({code or type(error).__name__})", hint=first_line)

@@ -1,0 +1,138 @@
+"""Source documents and their versions in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
+from overstory.identity import DocumentId, VersionId, version_id
+from overstory.record import DocumentRow, PendingVersion, ScannedDocument
+
+_ROWS = f"""
+select d.id::text, d.path, d.shard, d.raw_hash, d.content_hash, d.failure, d.current_version::text,
+       coalesce((select max(number) from document_version v where v.document_id = d.id), 0), d.title, d.media_type
+from document d
+where d.dataset = :dataset and {IN_SHARDS}
+order by d.path
+"""
+
+_UPSERT = """
+insert into document (id, dataset, path, shard, raw_hash, content_hash, title, media_type, failure)
+values (:id, :dataset, :path, :shard, :raw_hash, :content_hash, :title, :media_type, :failure)
+on conflict (id) do update set raw_hash = excluded.raw_hash, content_hash = excluded.content_hash,
+    title = excluded.title, media_type = excluded.media_type, failure = excluded.failure, seen_at = now()
+"""
+
+_NEW_VERSION = """
+insert into document_version (id, document_id, number, content_hash, text, chars)
+values (:id, :document_id, :number, :content_hash, :text, :chars)
+"""
+
+_PENDING = f"""
+select d.id::text, d.path, v.id::text, d.current_version::text
+from document d
+join lateral (
+    select id, chunk_recipe from document_version where document_id = d.id order by number desc limit 1
+) v on true
+where d.dataset = :dataset and {IN_SHARDS}
+  and (v.id is distinct from d.current_version or v.chunk_recipe is distinct from :recipe)
+order by d.id
+"""
+
+_EXTRACTED = "select id::text, text from document_version where id = any(cast(:ids as uuid[])) and text is not null"
+
+_REBUILT = """
+select vl.version_id::text, vl.start_char, l.text
+from version_leaf vl join leaf l on l.id = vl.leaf_id
+where vl.version_id = any(cast(:ids as uuid[]))
+order by vl.version_id, vl.ordinal
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDocuments:
+    """``record.Documents`` over Postgres."""
+
+    db: Database
+
+    def rows(self, dataset: str, shards: Collection[int] | None = None) -> list[DocumentRow]:
+        """All documents of the shards, by path."""
+        found = self.db.rows(_ROWS, dataset=dataset, shards=listed(shards))
+        return [DocumentRow(*row) for row in found]
+
+    def save_scan(self, dataset: str, scanned: Sequence[ScannedDocument]) -> None:
+        """Insert or update documents, and a new version for each that has a text."""
+        with self.db.transaction() as db:
+            for item in scanned:
+                row = item.row
+                db.run(
+                    _UPSERT,
+                    id=row.id,
+                    dataset=dataset,
+                    path=row.path,
+                    shard=row.shard,
+                    raw_hash=row.raw_hash,
+                    content_hash=row.content_hash,
+                    title=row.title,
+                    media_type=row.media_type,
+                    failure=row.failure,
+                )
+            for item in scanned:
+                if item.text is not None:
+                    self._add_version(db, item.row, item.text)
+
+    @staticmethod
+    def _add_version(db: Database, row: DocumentRow, text: str) -> None:
+        number = row.last_number + 1
+        db.run(
+            _NEW_VERSION,
+            id=version_id(row.id, number),
+            document_id=row.id,
+            number=number,
+            content_hash=row.content_hash,
+            text=text,
+            chars=len(text),
+        )
+
+    def move(self, moves: Mapping[DocumentId, str]) -> None:
+        """Give documents new paths, all at once, so that two may swap theirs."""
+        with self.db.transaction() as db:
+            for document in moves:
+                db.run("update document set path = 'moving:' || id where id = :id", id=document)
+            for document, path in moves.items():
+                db.run("update document set path = :path, seen_at = now() where id = :id", id=document, path=path)
+
+    def delete(self, documents: Collection[DocumentId]) -> None:
+        """Remove documents with all that was made from them alone."""
+        with self.db.transaction() as db:
+            ids = list(documents)
+            db.run("delete from membership where member_id = any(cast(:ids as uuid[]))", ids=ids)
+            db.run(
+                "delete from version_leaf using document_version v "
+                "where v.id = version_id and v.document_id = any(cast(:ids as uuid[]))",
+                ids=ids,
+            )
+            db.run("delete from document where id = any(cast(:ids as uuid[]))", ids=ids)
+
+    def pending(self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None) -> list[PendingVersion]:
+        """Versions whose leaves are to be cut, by document id."""
+        found = self.db.rows(_PENDING, dataset=dataset, recipe=chunk_recipe, shards=listed(shards))
+        return [
+            PendingVersion(document, path, version, None if current == version else current)
+            for document, path, version, current in found
+        ]
+
+    def texts(self, versions: Collection[VersionId]) -> dict[VersionId, str]:
+        """The texts of versions: as extracted, or rebuilt from their leaves."""
+        ids = list(versions)
+        texts = {VersionId(v): text for v, text in self.db.rows(_EXTRACTED, ids=ids)}
+        rebuilt: dict[VersionId, str] = {}
+        for version, start, text in self.db.rows(_REBUILT, ids=[v for v in ids if v not in texts]):
+            so_far = rebuilt.get(version, "")
+            rebuilt[version] = so_far + text[len(so_far) - start :]
+        return texts | rebuilt
+
+
+def _listed(shards: Collection[int] | None) -> list[int] | None:
+    return None if shards is None else sorted(shards)

@@ -1,0 +1,135 @@
+"""Leaves and the versions that hold them, in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from overstory.adapters.postgres.database import Database
+from overstory.identity import DocumentId, NodeId, VersionId
+from overstory.record import CutVersion
+
+_LEAF = (
+    ("id", "document_id", "content_hash", "text", "context", "tokens", "language"),
+    ("uuid", "uuid", "text", "text", "text", "int4", "oid"),
+)
+_VERSION_LEAF = (
+    ("version_id", "ordinal", "leaf_id", "start_char", "end_char", "headings"),
+    ("uuid", "int4", "uuid", "int4", "int4", "text[]"),
+)
+_SECTION = (
+    ("version_id", "ordinal", "first_leaf", "last_leaf", "heading", "child_hash"),
+    ("uuid", "int4", "int4", "int4", "text", "text"),
+)
+
+_CLEAR = """
+delete from {table} using document_version v
+where v.id = version_id and v.document_id = any(cast(:ids as uuid[]))
+"""
+
+_CURRENT = """
+update document_version set chunk_recipe = :recipe, child_hash = :child_hash, tokens = :tokens, text = null,
+    current_at = case when exists (select 1 from document d where d.current_version = :version)
+                      then current_at else now() end
+where id = :version
+"""
+
+_ORPHANS = """
+delete from leaf l where l.document_id = any(cast(:ids as uuid[]))
+  and not exists (select 1 from version_leaf vl where vl.leaf_id = l.id)
+returning l.id::text
+"""
+
+_READABLE = """
+select vl.version_id::text, l.context || l.text
+from version_leaf vl join leaf l on l.id = vl.leaf_id
+where vl.version_id = any(cast(:ids as uuid[])) order by vl.version_id, vl.ordinal
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresLeaves:
+    """``record.Leaves`` over Postgres."""
+
+    db: Database
+
+    def known(self, documents: Collection[DocumentId]) -> set[NodeId]:
+        """Ids of all stored leaves of the documents."""
+        found = self.db.rows(
+            "select id::text from leaf where document_id = any(cast(:ids as uuid[]))", ids=list(documents)
+        )
+        return {NodeId(leaf) for (leaf,) in found}
+
+    def make_current(self, cut: Sequence[CutVersion], new: Collection[NodeId], language: str) -> list[NodeId]:
+        """Store new leaves, switch the versions to current and drop leaves that none holds."""
+        ids = [version.document_id for version in cut]
+        with self.db.transaction() as db:
+            db.copy("leaf", *_LEAF, _leaf_rows(cut, set(new), db.language_oid(language)))
+            db.run(_CLEAR.format(table="version_leaf"), ids=ids)
+            db.run(_CLEAR.format(table="section"), ids=ids)
+            db.copy("version_leaf", *_VERSION_LEAF, _version_leaf_rows(cut))
+            db.copy("section", *_SECTION, _section_rows(cut))
+            for version in cut:
+                db.run(
+                    _CURRENT,
+                    version=version.version_id,
+                    recipe=version.chunk_recipe,
+                    child_hash=version.child_hash,
+                    tokens=version.tokens,
+                )
+                db.run(
+                    "update document set current_version = :version where id = :id",
+                    version=version.version_id,
+                    id=version.document_id,
+                )
+            return [NodeId(leaf) for (leaf,) in db.rows(_ORPHANS, ids=ids)]
+
+    def readable(self, versions: Collection[VersionId]) -> dict[VersionId, list[str]]:
+        """Texts with context of the versions' leaves, in order."""
+        texts: dict[VersionId, list[str]] = {version: [] for version in versions}
+        for version, text in self.db.rows(_READABLE, ids=list(versions)):
+            texts[version].append(text)
+        return texts
+
+
+def _leaf_rows(cut: Sequence[CutVersion], new: set[NodeId], language: int) -> Iterator[Sequence[Any]]:
+    for version in cut:
+        for leaf in version.leaves:
+            if leaf.id in new:
+                yield (
+                    UUID(leaf.id),
+                    UUID(version.document_id),
+                    leaf.content_hash,
+                    leaf.text,
+                    leaf.context,
+                    leaf.tokens,
+                    language,
+                )
+
+
+def _version_leaf_rows(cut: Sequence[CutVersion]) -> Iterator[Sequence[Any]]:
+    for version in cut:
+        for leaf in version.leaves:
+            yield (
+                UUID(version.version_id),
+                leaf.ordinal,
+                UUID(leaf.id),
+                leaf.start,
+                leaf.end,
+                list(leaf.headings),
+            )
+
+
+def _section_rows(cut: Sequence[CutVersion]) -> Iterator[Sequence[Any]]:
+    for version in cut:
+        for row in version.sections:
+            yield (
+                UUID(version.version_id),
+                row.ordinal,
+                row.first_leaf,
+                row.last_leaf,
+                row.heading,
+                row.child_hash,
+            )

@@ -1,0 +1,95 @@
+"""The whole record in one Postgres: composition, transactions and the lock on a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from overstory.adapters.postgres.clusters import PostgresClusters
+from overstory.adapters.postgres.database import Database, connect, translated
+from overstory.adapters.postgres.documents import PostgresDocuments
+from overstory.adapters.postgres.leaves import PostgresLeaves
+from overstory.adapters.postgres.ledger import PostgresLedger
+from overstory.adapters.postgres.summaries import PostgresSummaries
+from overstory.adapters.postgres.vectors import PgVectors
+from overstory.errors import BuildLocked, SettingsError
+from overstory.identity import DocumentId
+
+
+class PostgresRecord:
+    """``record.Record`` over one database."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self.documents = PostgresDocuments(db)
+        self.leaves = PostgresLeaves(db)
+        self.summaries = PostgresSummaries(db)
+        self.clusters = PostgresClusters(db)
+        self.ledger = PostgresLedger(db)
+        self.vectors = PgVectors(db)
+
+    @classmethod
+    def open(cls, url: str) -> PostgresRecord:
+        """The record at an SQLAlchemy address, migrated."""
+        return cls(connect(url))
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.db.engine.dispose()
+
+    def ensure_dataset(self, name: str, source: str) -> None:
+        """Make the dataset, or check that it is built from the same source.
+
+        Raises:
+            SettingsError: The name belongs to another source.
+        """
+        with self.db.transaction() as db:
+            db.run("insert into dataset (name, source) values (:n, :s) on conflict do nothing", n=name, s=source)
+            known = db.rows("select source from dataset where name = :n", n=name)[0][0]
+        if known != source:
+            raise SettingsError(
+                f"Dataset '{name}' is built from {known}, not from {source}",
+                hint="Give this folder another name with --dataset",
+            )
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresRecord]:
+        """The same record bound to one transaction, committed when the block ends without an error."""
+        with self.db.transaction() as db:
+            yield PostgresRecord(db)
+
+    @contextmanager
+    def lock(self, dataset: str) -> Iterator[None]:
+        """Hold the dataset against other builds by an advisory lock, which dies with its connection.
+
+        Raises:
+            BuildLocked: Another build holds it.
+        """
+        with translated(), self.db.engine.connect() as connection:
+            key = {"key": f"overstory.build.{dataset}"}
+            taken = connection.scalar(sa.text("select pg_try_advisory_lock(hashtextextended(:key, 0))"), key)
+            connection.commit()
+            if not taken:
+                raise BuildLocked(
+                    f"Another build of dataset '{dataset}' is running",
+                    hint="Wait for it, or end it in the Dagster UI",
+                    dataset=dataset,
+                )
+            try:
+                yield
+            finally:
+                connection.execute(sa.text("select pg_advisory_unlock(hashtextextended(:key, 0))"), key)
+                connection.commit()
+
+    def oldest_change(self, documents: Iterable[DocumentId]) -> datetime | None:
+        """When the earliest of the documents' current versions became current."""
+        found = self.db.rows(
+            "select min(v.current_at) from document d join document_version v on v.id = d.current_version "
+            "where d.id = any(cast(:ids as uuid[]))",
+            ids=list(documents),
+        )
+        value: datetime | None = found[0][0]
+        return value
