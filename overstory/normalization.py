@@ -73,8 +73,8 @@ def normalize(text: str) -> str:
 
     Line ends become ``\n``; NUL, other control characters (not tab) and byte order marks go; halves of
     surrogate pairs are joined and lone ones become U+FFFD; white space at the end goes, so that a final
-    newline is no change. Characters are composed (Unicode NFC): an accent typed on another system is neither another
-    word to the keyword index nor another text to the hash.
+    newline is no change. Characters are composed (Unicode NFC): an accent typed on another system is
+    neither another word to the keyword index nor another text to the hash.
     """
     if _SURROGATES.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

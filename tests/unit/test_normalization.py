@@ -13,9 +13,7 @@ from overstory.normalization import decode, normalize
 
 TEXT = "Café, naïve, 50 £, §4 of the terms apply in Zürich.\nThe façade opens at nine.\n"
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=80)
-WITH_CONTROLS = st.text(
-    alphabet="ab \r\n\t\x00\x0b\x0c\x1b\x7f\x85\x9f\ufeff\ud83d\ude00e\u0301\u2000", max_size=40
-)
+WITH_CONTROLS = st.text(alphabet="ab \r\n\t\x00\x0b\x0c\x1b\x7f\x85\x9f\ufeff\ud83d\ude00e\u0301\u2000", max_size=40)
 
 
 @given(ANY_TEXT | WITH_CONTROLS)
@@ -35,9 +33,7 @@ def test_case_49_nul_characters_go_before_the_hash_is_taken() -> None:
     assert normalize(decode(b"net\x0030 days")) == "net30 days"
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "utf-32"]
-)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "utf-32"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 def test_case_54_one_text_in_any_encoding_has_one_hash(encoding: str, line_end: str) -> None:
     raw = TEXT.replace("\n", line_end).encode(encoding)
