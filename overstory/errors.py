@@ -16,6 +16,7 @@ OverstoryError
 │   ├── ModelRefusedAccess   a wrong key, model or address
 │   ├── QuotaExhausted       no money or quota left: stop at once, resume later
 │   └── ContextOverflow      the request is larger than the model's window
+├── BudgetExhausted          the build's budget is spent; it resumes with a larger one
 └── EmbeddingError           vectors of another shape or number than asked for
 
 A summary that fails validation is not an error but a state of its node (``nodes.Failure``).
@@ -96,6 +97,10 @@ class BuildInterrupted(OverstoryError, Transient):
     """The build was ended from outside; what was finished is kept."""
 
     exit_status = 130
+
+
+class BudgetExhausted(OverstoryError, Terminal):
+    """The next call would pass the budget of the build; what was made is kept."""
 
 
 class ModelError(OverstoryError):

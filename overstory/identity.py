@@ -59,6 +59,20 @@ def unordered_child_hash(children: Iterable[str]) -> str:
     return digest("members", *sorted(children))
 
 
+def recipe_hash(model: str, prompt: str, parameters: str) -> str:
+    """How a summary is made: 64 hexadecimal digits, of which 16 tell the model and 24 each prompt and parameters.
+
+    The parts are kept apart so that a plan can say which of them changed.
+    """
+    return digest("model", model)[:16] + digest("prompt", prompt)[:24] + digest("parameters", parameters)[:24]
+
+
+def recipe_change(old: str, new: str) -> str:
+    """What differs between two recipe hashes: ``model``, ``prompt`` or ``parameters``; empty when nothing does."""
+    parts = {"model": slice(0, 16), "prompt": slice(16, 40), "parameters": slice(40, 64)}
+    return next((name for name, part in parts.items() if old[part] != new[part]), "")
+
+
 def document_id(dataset: str, path: str, salt: str = "") -> DocumentId:
     """The id of the document first seen at ``path``; ``salt`` tells a reused path from its former owner."""
     return DocumentId(derive_id("document", dataset, path, *([salt] if salt else [])))

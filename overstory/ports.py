@@ -120,6 +120,35 @@ class Summarizer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One document where it comes from."""
+
+    path: str
+    """Within the source, ``/`` between folders; valid Unicode, whatever the file system says."""
+    size_bytes: int
+
+
+class Source(Protocol):
+    """Where documents come from."""
+
+    def files(self) -> list[SourceFile]:
+        """All documents, by path.
+
+        Raises:
+            SourceError: The source cannot be listed.
+        """
+        ...
+
+    def read(self, path: str) -> bytes:
+        """The bytes of one document.
+
+        Raises:
+            ExtractionError: It cannot be read, is too large, or lies outside the source.
+        """
+        ...
+
+
 class Progress(Protocol):
     """Told how far a stage is."""
 

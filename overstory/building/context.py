@@ -1,0 +1,37 @@
+"""What every use case of a build is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from overstory.ports import Embedder, Progress, Source, Summarizer, Tokenizer
+from overstory.record import Record
+from overstory.settings import Dataset
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext:
+    """A dataset with the ports that its build works through."""
+
+    dataset: Dataset
+    record: Record
+    source: Source
+    embedder: Embedder
+    summarizer: Summarizer
+    tokenizer: Tokenizer
+    run_id: str
+    workers: int = 1
+    """Processes for extraction, cutting and extractive summaries."""
+    progress: Progress = no_progress
+    clock: Callable[[], float] = lambda: 0.0
+    """Seconds, monotonic."""
+
+    @property
+    def name(self) -> str:
+        """The dataset's name."""
+        return self.dataset.name
