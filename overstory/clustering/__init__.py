@@ -4,11 +4,12 @@
 ``recluster``, ``fit_above`` builds the level above. No random numbers, no I/O (docs/decisions, clusters).
 """
 
-from overstory.clustering.drift import Drift, Proposal, cohesion, drift, propose, recluster
+from overstory.clustering.drift import Drift, Proposal, cohesion, drift, propose
 from overstory.clustering.fit import fit
 from overstory.clustering.levels import above, centroids_as_members, fit_above
 from overstory.clustering.model import ClusterModel, Member
 from overstory.clustering.parameters import ClusterParameters
+from overstory.clustering.recluster import recluster
 from overstory.clustering.update import Change, Vectors, compare, update
 
 __all__ = [

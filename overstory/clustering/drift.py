@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from overstory.clustering.bisection import bisect
-from overstory.clustering.draft import tie_breaks
-from overstory.clustering.fit import Space, build_space, fit, freeze, in_order, lloyd, reduce, settle
-from overstory.clustering.geometry import Array, leading, mean_direction, unit
-from overstory.clustering.model import ClusterModel, Member, Naming
+from overstory.clustering.geometry import Array, leading, unit
+from overstory.clustering.model import ClusterModel, Member
 from overstory.clustering.parameters import ClusterParameters
+from overstory.clustering.recluster import recluster
+from overstory.clustering.space import exactly, reduce
 from overstory.clustering.update import Change, compare
-from overstory.identity import ClusterId
 
 MISPLACED = 0.025
 """Share of members nearest to a cluster that is none of theirs, from which a re-clustering is proposed."""
@@ -78,7 +76,7 @@ def drift(model: ClusterModel, members: Sequence[Member], *, declined_at: float 
     turnover = model.turned / model.fitted if model.fitted else float(model.turned > 0)
     misplaced = 0.0
     if len(model.ids) > 1:
-        ordered = _present(model, members)
+        ordered = exactly(model, members)
         points = reduce(ordered, model.dimension, model.basis)
         live = _live_centroids(model, [member.id for member in ordered], points)
         first = leading(points, live, 1)[0][:, 0]
@@ -91,56 +89,6 @@ def drift(model: ClusterModel, members: Sequence[Member], *, declined_at: float 
     return Drift(misplaced, turnover, due and not patient)
 
 
-def recluster(
-    model: ClusterModel, members: Sequence[Member], parameters: ClusterParameters | None = None
-) -> ClusterModel:
-    """The next generation, started from today's clusters so that most keep their ids.
-
-    Args:
-        model: The model before.
-        members: The members to cluster; vectors may come from another embedder.
-        parameters: Those of the model if absent.
-
-    Raises:
-        EmbeddingError: Vectors have different lengths, or one holds NaN or infinity.
-        ValueError: An id occurs twice.
-    """
-    parameters = parameters or model.parameters
-    naming = replace(model.naming, generation=model.generation + 1)
-    present = {cluster: roster & {m.id for m in members} for cluster, roster in model.rosters.items()}
-    wanted = parameters.clusters_for(len(members))
-    covered = set().union(*present.values())
-    if wanted <= 1 or len(model.ids) <= 1 or any(member.id not in covered for member in members):
-        return fit(
-            members,
-            parameters,
-            namespace=naming.namespace,
-            generation=naming.generation,
-            level=naming.level,
-            former=model.rosters,
-        )
-    space = build_space(members, parameters.dimensions)
-    seeds = _warm_seeds(space, {c: roster for c, roster in present.items() if roster}, wanted, naming)
-    return freeze(space, settle(space, lloyd(space, seeds), parameters, naming), parameters, {})
-
-
-def _warm_seeds(
-    space: Space, rosters: dict[ClusterId, frozenset[str]], wanted: int, naming: Naming
-) -> dict[ClusterId, Array]:
-    """Centroids of today's clusters, the largest split until there are enough; the larger part keeps the id."""
-    groups = {c: np.array(sorted(space.rows[m] for m in roster)) for c, roster in rosters.items()}
-    ties = tie_breaks(space.ids)
-    while len(groups) < wanted:
-        cluster = min(groups, key=lambda c: (-len(groups[c]), c))
-        rows = groups[cluster]
-        if len(rows) < 2:
-            break
-        parts = sorted(bisect(space.points, ties, [rows], 2), key=len, reverse=True)
-        born = naming.derive((space.ids[row] for row in parts[1]), groups)
-        groups[cluster], groups[born] = parts
-    return {cluster: mean_direction(space.points[rows]) for cluster, rows in groups.items()}
-
-
 def cohesion(model: ClusterModel, members: Sequence[Member]) -> float:
     """Mean over clusters of the mean pairwise cosine of their members' whole vectors; 0 without clusters.
 
@@ -148,7 +96,7 @@ def cohesion(model: ClusterModel, members: Sequence[Member]) -> float:
         EmbeddingError: Vectors have different lengths, or one holds NaN or infinity.
         ValueError: ``members`` are not those of the model.
     """
-    vectors = {member.id: member for member in _present(model, members)}
+    vectors = {member.id: member for member in exactly(model, members)}
     found = []
     for cluster in model.ids:
         inside = sorted(model.rosters[cluster])
@@ -170,13 +118,6 @@ def propose(model: ClusterModel, members: Sequence[Member], parameters: ClusterP
     after = recluster(model, members, parameters)
     kept = len({*model.ids} & {*after.ids}) / len(model.ids) if model.ids else 1.0
     return Proposal(compare(model, after), now, cohesion(after, members), kept)
-
-
-def _present(model: ClusterModel, members: Sequence[Member]) -> list[Member]:
-    ordered = in_order(members)
-    if [member.id for member in ordered] != sorted(model.hashes):
-        raise ValueError("the members are not those of the model")
-    return ordered
 
 
 def _live_centroids(model: ClusterModel, ids: Sequence[str], points: Array) -> Array:

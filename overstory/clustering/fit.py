@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from overstory.cluster_identity import carry_ids
 from overstory.clustering.bisection import bisect
 from overstory.clustering.draft import Draft, Shape, gate_of, tie_breaks
-from overstory.clustering.geometry import (
-    GRID,
-    RAW_BELOW,
-    Array,
-    alike,
-    blocks,
-    checked,
-    leading,
-    mean_direction,
-    principal_basis,
-    unit,
-)
+from overstory.clustering.geometry import GRID, Array, alike, leading, mean_direction, unit
 from overstory.clustering.model import ClusterModel, Member, Naming, Weights, rosters_of
 from overstory.clustering.parameters import ClusterParameters
 from overstory.clustering.repair import dissolve_below, drop_empty, fold_overlapping, split_above
 from overstory.clustering.rule import Nearest, calibrate, choose, limit_secondaries, nearest, weigh
+from overstory.clustering.space import Space as Space
+from overstory.clustering.space import build_space as build_space
 from overstory.identity import ClusterId
 
 LLOYD_STEPS = 3
@@ -37,78 +26,6 @@ ROUNDS = 5
 
 _HYSTERESIS_SHARE = 3
 """Hysteresis is this part of the margin: halves the membership changes of edits at equal cohesion."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Space:
-    """All members in order of id, with their reduced unit vectors."""
-
-    ids: tuple[str, ...]
-    hashes: dict[str, str]
-    dimension: int
-    basis: Array | None
-    points: Array
-    """(n, d) float64."""
-    rows: dict[str, int]
-
-    def of(self, members: Sequence[str]) -> Array:
-        """The points of these members."""
-        return self.points[[self.rows[member] for member in members]]
-
-
-def in_order(members: Iterable[Member]) -> list[Member]:
-    """The members by id.
-
-    Raises:
-        ValueError: An id occurs twice.
-    """
-    ordered = sorted(members, key=lambda member: member.id)
-    twice = [member for member, times in Counter(m.id for m in ordered).items() if times > 1]
-    if twice:
-        raise ValueError(f"member {twice[0]} occurs more than once")
-    return ordered
-
-
-def reduce(vectors: Sequence[Member], dimension: int, basis: Array | None) -> Array:
-    """Reduced unit vectors (n, d) of members, worked out in blocks.
-
-    Raises:
-        EmbeddingError: A vector has the wrong length or holds NaN or infinity.
-    """
-    width = dimension if basis is None else basis.shape[1]
-    points = np.zeros((len(vectors), width))
-    for block in blocks(len(vectors)):
-        part = vectors[block]
-        rows = checked([member.vector for member in part], [member.id for member in part], dimension)
-        points[block] = rows if basis is None else unit(rows @ basis)
-    return points
-
-
-def build_space(members: Iterable[Member], dimensions: int) -> Space:
-    """The space of a new generation: from ``RAW_BELOW`` members on, vectors are reduced to ``dimensions``.
-
-    Raises:
-        EmbeddingError: Vectors have different lengths, or one holds NaN or infinity.
-        ValueError: An id occurs twice.
-    """
-    ordered = in_order(members)
-    dimension = int(np.size(ordered[0].vector)) if ordered else 0
-    basis = None
-    if len(ordered) >= RAW_BELOW and dimension > dimensions:
-        gram = np.zeros((dimension, dimension))
-        for block in blocks(len(ordered)):
-            rows = reduce(ordered[block], dimension, None)
-            gram += rows.T @ rows
-        basis = principal_basis(gram, dimensions)
-    ids = tuple(member.id for member in ordered)
-    return Space(
-        ids,
-        {member.id: member.summary_hash for member in ordered},
-        dimension,
-        basis,
-        reduce(ordered, dimension, basis),
-        {member: row for row, member in enumerate(ids)},
-    )
 
 
 def fit(
@@ -196,7 +113,7 @@ def settle(space: Space, seeds: Mapping[ClusterId, Array], parameters: ClusterPa
     if not living.all():
         kept = {c: seeds[c] for c, lives in zip(ids, living, strict=True) if lives}
         return settle(space, kept, parameters, naming)
-    gates = _gates(near, len(ids), parameters.gate_quantile)
+    gates = gates_of(near, len(ids), parameters.gate_quantile)
     margin = calibrate(near, gates, parameters.mean_for(len(space.ids)))
     shapes = {c: Shape(row, float(gate)) for c, row, gate in zip(ids, centroids, gates, strict=True)}
     chosen = limit_secondaries(choose(near, gates, margin), near, parameters.secondary_max)
@@ -211,7 +128,7 @@ def settle(space: Space, seeds: Mapping[ClusterId, Array], parameters: ClusterPa
     return draft
 
 
-def _gates(near: Nearest, count: int, quantile: float) -> Array:
+def gates_of(near: Nearest, count: int, quantile: float) -> Array:
     """The gate of each cluster, (K,), from the scores of its primary members."""
     order = np.argsort(near.clusters[:, 0], kind="stable")
     ends = np.cumsum(np.bincount(near.clusters[:, 0], minlength=count))[:-1]

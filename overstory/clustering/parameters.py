@@ -59,7 +59,7 @@ class ClusterParameters:
             (self.fit_max <= self.max_size, "fit_max <= max_size"),
             (1 <= self.secondary_max <= self.max_size, "1 <= secondary_max <= max_size"),
             # a split leaves at least a third on each side, which must not be dissolved at once
-            (1 <= self.min_size <= (self.fit_max + 1) / 3, "1 <= min_size <= (fit_max + 1) / 3"),
+            (1 <= self.min_size <= math.ceil((self.fit_max + 1) / 3), "1 <= min_size <= (fit_max + 1) / 3"),
             (0 <= self.gate_quantile < 1, "0 <= gate_quantile < 1"),
             (0 <= self.hysteresis < 1, "0 <= hysteresis < 1"),
             (self.dimensions >= 2, "2 <= dimensions"),

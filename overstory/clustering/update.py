@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from overstory.clustering.draft import Draft, Shape
-from overstory.clustering.fit import fit, in_order, reduce
+from overstory.clustering.fit import fit
 from overstory.clustering.geometry import Array, Rows, alike, leading
 from overstory.clustering.model import ClusterModel, Member, Weights
 from overstory.clustering.repair import dissolve_below, drop_empty, split_above
 from overstory.clustering.rule import CANDIDATES, Candidate, place, weigh
+from overstory.clustering.space import in_order, reduce
 from overstory.errors import EmbeddingError
 from overstory.identity import ClusterId
 
