@@ -108,9 +108,14 @@ def squeeze(text: str) -> str:
 
 
 def _fields(template: str) -> list[str]:
+    """The placeholders of a format string; one with a format of its own counts as unknown."""
     try:
-        return [name for _, name, _, _ in string.Formatter().parse(template) if name is not None]
+        fields = [field for field in string.Formatter().parse(template) if field[1] is not None]
     except ValueError as error:
         raise SettingsError(
             f"The prompt is not a valid template: {error}", hint="Double every brace that is meant as such"
         ) from error
+    return [
+        f"{name}{'!' + conversion if conversion else ''}{':' + spec if spec else ''}"
+        for _, name, spec, conversion in fields
+    ]

@@ -190,6 +190,7 @@ _STUFF = r"(?:material|text|document|passage|section|content|article|input|infor
 _NO_MATERIAL = re.compile(
     rf"(?:it (?:seems|appears|looks like)\b[^.!?\n]{{0,40}}\b(?:no|not|missing|empty|provide)\b[^.!?\n]{{0,40}}"
     rf"\b{_STUFF}\b"
+    rf"|it (?:seems|appears|looks like)\b[^.!?\n]{{0,30}}\b{_STUFF}\b[^.!?\n]{{0,30}}\b(?:missing|empty|blank)\b"
     rf"|there (?:is|are|was|were) no (?:\w+ )?{_STUFF}\b[^.!?\n]{{0,20}}\b(?:provided|given|inside|available|to|in)\b"
     rf"|(?:please|could you(?: please)?) (?:provide|share|paste|send)\b[^.!?\n]{{0,30}}\b{_STUFF}\b"
     rf"|you (?:have not|haven't|did not|didn't) (?:provide|share|include|paste)d?\b"
