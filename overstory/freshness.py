@@ -47,12 +47,12 @@ def judge(stored: StoredSummary | None, desired: Desired | None, *, edited: bool
     Args:
         stored: What the record holds, None if nothing.
         desired: What ought to be held, None if nothing (its source is gone).
-        edited: The node stands over leaves, so another child hash means an edited document.
+        edited: Its document has had an earlier version.
     """
     if desired is None:
         return Verdict(NodeState.ORPHANED)
     if stored is None:
-        return Verdict(NodeState.MISSING, Cause.NEW)
+        return Verdict(NodeState.MISSING, Cause.EDITED if edited else Cause.NEW)
     if desired.child_hash is None or stored.child_hash != desired.child_hash:
         return Verdict(NodeState.STALE, Cause.EDITED if edited else Cause.CHILDREN)
     if stored.failure is not None:

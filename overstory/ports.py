@@ -30,6 +30,8 @@ class Embedder(Protocol):
 
     name: str
     dimension: int
+    paid: bool
+    """Whether it asks an endpoint that charges for tokens."""
 
     @property
     def embedding_hash(self) -> str:
@@ -96,6 +98,8 @@ class Summarizer(Protocol):
     """Writes summaries."""
 
     name: str
+    paid: bool
+    """Whether it makes calls; if not, it runs in this process and costs nothing."""
     concurrency: int
     """Requests in flight at most; 1 for what runs in this process."""
 

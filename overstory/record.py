@@ -104,6 +104,7 @@ class DocumentTree:
     title: str
     shard: int
     version_id: VersionId
+    version_number: int
     child_hash: str
     """Over its leaves, in order."""
     leaf_count: int
@@ -132,6 +133,15 @@ class ClusterTree:
     shard: int
     members: tuple[Member, ...]
     stored: StoredSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """A level's frozen clusters, serialized, and the embedding whose space they live in."""
+
+    state: bytes
+    generation: int
+    embedding_hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +205,7 @@ class Documents(Protocol):
         """Remove documents with all that was made from them alone."""
         ...
 
-    def pending(
-        self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None
-    ) -> list[PendingVersion]:
+    def pending(self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None) -> list[PendingVersion]:
         """Versions whose leaves are to be cut, by document id."""
         ...
 
@@ -213,7 +221,9 @@ class Leaves(Protocol):
         """Ids of all stored leaves of the documents."""
         ...
 
-    def make_current(self, cut: Sequence[CutVersion], new: Collection[NodeId], language: str) -> list[NodeId]:
+    def make_current(
+        self, cut: Sequence[CutVersion], new: Collection[NodeId], language: str
+    ) -> list[tuple[NodeId, DocumentId]]:
         """Store new leaves, switch the versions to current and drop leaves that none holds; returns those dropped."""
         ...
 
@@ -259,16 +269,15 @@ class Summaries(Protocol):
 class Clusters(Protocol):
     """Clusters, memberships and the frozen model that made them."""
 
-    def model(self, dataset: str, level: int) -> bytes | None:
-        """The serialized model of a level."""
+    def model(self, dataset: str, level: int) -> StoredModel | None:
+        """The model of a level."""
         ...
 
     def save(
         self,
         dataset: str,
         level: int,
-        state: bytes | None,
-        generation: int,
+        model: StoredModel | None,
         memberships: Mapping[ClusterId, Sequence[tuple[str, float]]],
     ) -> list[NodeId]:
         """Store a level's model and memberships, touching what differs; returns summaries of removed clusters."""
@@ -316,10 +325,16 @@ class VectorStore(Protocol):
         """(row, text) of current leaves and usable summaries that lack a vector."""
         ...
 
-    def document_summaries(
-        self, dataset: str, embedding_hash: str
-    ) -> tuple[list[DocumentId], list[str], Vectors]:
+    def document_summaries(self, dataset: str, embedding_hash: str) -> tuple[list[DocumentId], list[str], Vectors]:
         """(document ids, text hashes, vectors (n, dimension)) of all usable document summaries, by id."""
+        ...
+
+    def serving(self, dataset: str) -> str | None:
+        """The embedding_hash that searches use; None before the first load."""
+        ...
+
+    def stored(self, dataset: str, embedding_hash: str) -> tuple[int, int]:
+        """(nodes, tokens) that have a vector of an embedding."""
         ...
 
     def finish_load(self, dataset: str, embedding_hash: str) -> None:
@@ -367,6 +382,6 @@ class Record(Protocol):
         """
         ...
 
-    def oldest_change(self, documents: Iterable[DocumentId]) -> datetime | None:
-        """When the earliest of the documents' current versions became current."""
+    def oldest_change(self, documents: Iterable[DocumentId], clusters: Iterable[ClusterId]) -> datetime | None:
+        """When the oldest of these nodes went stale: its document became current, or a member was made anew."""
         ...

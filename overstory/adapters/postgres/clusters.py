@@ -9,7 +9,7 @@ from typing import Any
 from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
 from overstory.adapters.postgres.summaries import stored_summary
 from overstory.identity import ClusterId, NodeId, shard_of
-from overstory.record import ClusterTree, Member, StoredSummary
+from overstory.record import ClusterTree, Member, StoredModel, StoredSummary
 
 _MEMBERS = f"""
 select c.id::text, m.member_id::text, s.id::text, s.text_hash
@@ -35,9 +35,19 @@ from cluster c left join membership m on m.cluster_id = c.id
 where c.dataset = :dataset and c.level = :level
 """
 
+_MODEL = """
+select state, generation, embedding_hash from cluster_model where dataset = :dataset and level = :level
+"""
+
 _SAVE_MODEL = """
-insert into cluster_model (dataset, level, state) values (:dataset, :level, :state)
-on conflict (dataset, level) do update set state = excluded.state
+insert into cluster_model (dataset, level, generation, embedding_hash, state)
+values (:dataset, :level, :generation, :embedding, :state)
+on conflict (dataset, level) do update
+set state = excluded.state, generation = excluded.generation, embedding_hash = excluded.embedding_hash
+"""
+
+_ADD = """
+insert into cluster (id, dataset, level, kind, shard) values (:id, :dataset, :level, 'topic', :shard)
 """
 
 
@@ -47,63 +57,31 @@ class PostgresClusters:
 
     db: Database
 
-    def model(self, dataset: str, level: int) -> bytes | None:
-        """The serialized model of a level."""
-        found = self.db.rows(
-            "select state from cluster_model where dataset = :dataset and level = :level",
-            dataset=dataset,
-            level=level,
-        )
-        return bytes(found[0][0]) if found else None
+    def model(self, dataset: str, level: int) -> StoredModel | None:
+        """The model of a level."""
+        found = self.db.rows(_MODEL, dataset=dataset, level=level)
+        return StoredModel(bytes(found[0][0]), found[0][1], found[0][2]) if found else None
 
     def save(
         self,
         dataset: str,
         level: int,
-        state: bytes | None,
-        generation: int,
+        model: StoredModel | None,
         memberships: Mapping[ClusterId, Sequence[tuple[str, float]]],
     ) -> list[NodeId]:
         """Store a level's model and memberships, touching what differs; returns summaries of removed clusters."""
         with self.db.transaction() as db:
-            self._save_model(db, dataset, level, state)
-            present = self._present(db, dataset, level)
+            _save_model(db, dataset, level, model)
+            present = _present(db, dataset, level)
             gone = [cluster for cluster in present if cluster not in memberships]
             removed = db.rows("select id::text from summary where cluster_id = any(cast(:ids as uuid[]))", ids=gone)
             db.run("delete from cluster where id = any(cast(:ids as uuid[]))", ids=gone)
             for cluster, members in memberships.items():
                 if cluster not in present:
-                    self._add_cluster(db, dataset, level, generation, cluster)
+                    shard = shard_of(cluster)
+                    db.run(_ADD, id=cluster, dataset=dataset, level=level, shard=shard)
                 _save_members(db, cluster, present.get(cluster, {}), dict(members))
         return [NodeId(node) for (node,) in removed]
-
-    @staticmethod
-    def _save_model(db: Database, dataset: str, level: int, state: bytes | None) -> None:
-        if state is None:
-            db.run("delete from cluster_model where dataset = :d and level = :l", d=dataset, l=level)
-        else:
-            db.run(_SAVE_MODEL, dataset=dataset, level=level, state=state)
-
-    @staticmethod
-    def _present(db: Database, dataset: str, level: int) -> dict[str, dict[str, float]]:
-        present: dict[str, dict[str, float]] = {}
-        for cluster, member, weight in db.rows(_PRESENT, dataset=dataset, level=level):
-            members = present.setdefault(cluster, {})
-            if member is not None:
-                members[member] = weight
-        return present
-
-    @staticmethod
-    def _add_cluster(db: Database, dataset: str, level: int, generation: int, cluster: ClusterId) -> None:
-        db.run(
-            "insert into cluster (id, dataset, level, kind, generation, shard) "
-            "values (:id, :dataset, :level, 'topic', :generation, :shard)",
-            id=cluster,
-            dataset=dataset,
-            level=level,
-            generation=generation,
-            shard=shard_of(cluster),
-        )
 
     def trees(self, dataset: str, level: int, shards: Collection[int] | None = None) -> list[ClusterTree]:
         """Clusters of a level with their members, by id."""
@@ -121,6 +99,29 @@ class PostgresClusters:
         """Levels that have clusters, lowest first."""
         found = self.db.rows("select distinct level from cluster where dataset = :d order by 1", d=dataset)
         return [level for (level,) in found]
+
+
+def _save_model(db: Database, dataset: str, level: int, model: StoredModel | None) -> None:
+    if model is None:
+        db.run("delete from cluster_model where dataset = :d and level = :l", d=dataset, l=level)
+        return
+    db.run(
+        _SAVE_MODEL,
+        dataset=dataset,
+        level=level,
+        state=model.state,
+        generation=model.generation,
+        embedding=model.embedding_hash,
+    )
+
+
+def _present(db: Database, dataset: str, level: int) -> dict[str, dict[str, float]]:
+    present: dict[str, dict[str, float]] = {}
+    for cluster, member, weight in db.rows(_PRESENT, dataset=dataset, level=level):
+        members = present.setdefault(cluster, {})
+        if member is not None:
+            members[member] = weight
+    return present
 
 
 def _save_members(db: Database, cluster: str, present: Mapping[str, float], wanted: Mapping[str, float]) -> None:

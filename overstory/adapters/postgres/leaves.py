@@ -39,7 +39,7 @@ where id = :version
 _ORPHANS = """
 delete from leaf l where l.document_id = any(cast(:ids as uuid[]))
   and not exists (select 1 from version_leaf vl where vl.leaf_id = l.id)
-returning l.id::text
+returning l.id::text, l.document_id::text
 """
 
 _READABLE = """
@@ -62,7 +62,9 @@ class PostgresLeaves:
         )
         return {NodeId(leaf) for (leaf,) in found}
 
-    def make_current(self, cut: Sequence[CutVersion], new: Collection[NodeId], language: str) -> list[NodeId]:
+    def make_current(
+        self, cut: Sequence[CutVersion], new: Collection[NodeId], language: str
+    ) -> list[tuple[NodeId, DocumentId]]:
         """Store new leaves, switch the versions to current and drop leaves that none holds."""
         ids = [version.document_id for version in cut]
         with self.db.transaction() as db:
@@ -84,7 +86,7 @@ class PostgresLeaves:
                     version=version.version_id,
                     id=version.document_id,
                 )
-            return [NodeId(leaf) for (leaf,) in db.rows(_ORPHANS, ids=ids)]
+            return [(NodeId(leaf), DocumentId(document)) for leaf, document in db.rows(_ORPHANS, ids=ids)]
 
     def readable(self, versions: Collection[VersionId]) -> dict[VersionId, list[str]]:
         """Texts with context of the versions' leaves, in order."""

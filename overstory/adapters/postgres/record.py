@@ -16,7 +16,22 @@ from overstory.adapters.postgres.ledger import PostgresLedger
 from overstory.adapters.postgres.summaries import PostgresSummaries
 from overstory.adapters.postgres.vectors import PgVectors
 from overstory.errors import BuildLocked, SettingsError
-from overstory.identity import DocumentId
+from overstory.identity import ClusterId, DocumentId
+
+_OLDEST_CHANGE = """
+select min(since) from (
+    select v.current_at as since
+    from document d join document_version v on v.id = d.current_version
+    where d.id = any(cast(:documents as uuid[]))
+    union all
+    select member.made_at
+    from membership m
+    join summary member on (member.document_id = m.member_id and member.kind = 'document_summary')
+        or member.cluster_id = m.member_id
+    left join summary own on own.cluster_id = m.cluster_id
+    where m.cluster_id = any(cast(:clusters as uuid[])) and (own.made_at is null or member.made_at > own.made_at)
+) as changes
+"""
 
 
 class PostgresRecord:
@@ -84,12 +99,8 @@ class PostgresRecord:
                 connection.execute(sa.text("select pg_advisory_unlock(hashtextextended(:key, 0))"), key)
                 connection.commit()
 
-    def oldest_change(self, documents: Iterable[DocumentId]) -> datetime | None:
-        """When the earliest of the documents' current versions became current."""
-        found = self.db.rows(
-            "select min(v.current_at) from document d join document_version v on v.id = d.current_version "
-            "where d.id = any(cast(:ids as uuid[]))",
-            ids=list(documents),
-        )
+    def oldest_change(self, documents: Iterable[DocumentId], clusters: Iterable[ClusterId]) -> datetime | None:
+        """When the oldest of these nodes went stale: its document became current, or a member was made anew."""
+        found = self.db.rows(_OLDEST_CHANGE, documents=list(documents), clusters=list(clusters))
         value: datetime | None = found[0][0]
         return value

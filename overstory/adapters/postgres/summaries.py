@@ -52,7 +52,7 @@ _SUMMARY = (
 )
 
 _TREES = f"""
-select d.id::text, d.path, d.title, d.shard, v.id::text, v.child_hash,
+select d.id::text, d.path, d.title, d.shard, v.id::text, v.number, v.child_hash,
        (select count(*) from version_leaf vl where vl.version_id = v.id)
 from document d join document_version v on v.id = d.current_version
 where d.dataset = :dataset and {IN_SHARDS}
@@ -118,8 +118,8 @@ class PostgresSummaries:
             leaves = _grouped(db.rows(_LEAVES, **scope), lambda r: (r[1], r[2])) if with_leaves else {}
             stored = _grouped(db.rows(_STORED, **scope), lambda row: stored_summary(row[1:]))
         trees = [
-            DocumentTree(DocumentId(d), path, title, shard, VersionId(v), child_hash, count, ())
-            for d, path, title, shard, v, child_hash, count in found
+            DocumentTree(DocumentId(d), path, title, shard, VersionId(v), number, child_hash, count, ())
+            for d, path, title, shard, v, number, child_hash, count in found
         ]
         return [
             replace(

@@ -64,6 +64,12 @@ order by s.document_id
 """
 
 
+_STORED = """
+select count(*), coalesce(sum(coalesce(l.tokens, s.tokens)), 0)
+from {table} t left join leaf l on l.id = t.node_id left join summary s on s.id = t.node_id
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class PgVectors:
     """``record.VectorStore`` over pgvector."""
@@ -123,6 +129,16 @@ class PgVectors:
         found = self.db.rows(sql, dataset=dataset)
         vectors = np.array([_array(row[2]) for row in found], dtype=np.float32)
         return [DocumentId(r[0]) for r in found], [r[1] for r in found], vectors
+
+    def serving(self, dataset: str) -> str | None:
+        """The embedding_hash that searches use; None before the first load."""
+        found = self.db.rows("select embedding_hash from dataset where name = :d", d=dataset)
+        return found[0][0] if found else None
+
+    def stored(self, dataset: str, embedding_hash: str) -> tuple[int, int]:
+        """(nodes, tokens) that have a vector of an embedding."""
+        found = self.db.rows(_STORED.format(table=table_name(dataset, embedding_hash)))
+        return int(found[0][0]), int(found[0][1])
 
     def finish_load(self, dataset: str, embedding_hash: str) -> None:
         """Index a large table; serve this embedding from now on and drop the dataset's other tables."""

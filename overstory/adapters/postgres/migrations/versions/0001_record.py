@@ -85,7 +85,6 @@ create table cluster (
     dataset text not null references dataset on delete cascade,
     level smallint not null check (level >= 2),
     kind text not null,
-    generation integer not null,
     shard smallint not null check (shard between 0 and 63)
 );
 create index on cluster (dataset, level);
@@ -102,6 +101,8 @@ comment on column membership.member_id is 'a document (level 2) or a cluster of 
 create table cluster_model (
     dataset text not null references dataset on delete cascade,
     level smallint not null,
+    generation integer not null,
+    embedding_hash text not null,
     state bytea not null,
     primary key (dataset, level)
 );

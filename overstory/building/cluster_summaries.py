@@ -1,0 +1,24 @@
+"""Summaries of clusters, level by level: level 2 and above."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from overstory.building.context import BuildContext
+from overstory.building.report import StageReport
+from overstory.building.summaries import Maker, outstanding, recipes_of
+from overstory.tree import cluster_target
+
+STAGE = "cluster_summaries"
+
+
+def summarize_clusters(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
+    """Make every cluster summary that is not fresh; a level reads the one below as it then is."""
+    report = StageReport(STAGE)
+    recipes = recipes_of(ctx)
+    for level in ctx.record.clusters.levels(ctx.name):
+        trees = ctx.record.clusters.trees(ctx.name, level, shards)
+        stored = {tree.stored.id: tree.stored for tree in trees if tree.stored}
+        targets = [cluster_target(tree, recipes) for tree in trees]
+        Maker(ctx, report).make(outstanding(targets, stored, report))
+    return report

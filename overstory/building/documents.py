@@ -1,0 +1,174 @@
+"""Documents: compare the source with the record, and keep what changed as new versions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from overstory.building.context import BuildContext
+from overstory.building.report import StageReport
+from overstory.errors import ExtractionError
+from overstory.extraction import Extracted, extract_document
+from overstory.identity import DocumentId, content_hash, document_id, shard_of
+from overstory.normalization import normalize
+from overstory.parallel import map_batches
+from overstory.record import DocumentRow, ScannedDocument
+
+BATCH_DOCUMENTS = 32
+STAGE = "documents"
+
+
+@dataclass(slots=True)
+class Scan:
+    """What differs between the source and the record, found without writing."""
+
+    rows: dict[str, DocumentRow]
+    """Known documents of the shards, by path."""
+    paths: list[str] = field(default_factory=list)
+    """Paths of the source that belong to the shards."""
+    moves: dict[DocumentId, str] = field(default_factory=dict)
+    gone: list[DocumentRow] = field(default_factory=list)
+    changed: list[tuple[DocumentRow, bytes]] = field(default_factory=list)
+    unchanged: list[DocumentRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    row: DocumentRow
+    reason: str
+
+
+def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
+    """Bring the record's documents in line with the source; texts that changed become new versions."""
+    report = StageReport(STAGE)
+    scan = compare(ctx, shards)
+    report.notes += scan.notes
+    _remove(ctx, scan.gone, report)
+    if scan.moves:
+        ctx.record.documents.move(scan.moves)
+    done = 0
+    for batch in extracted(ctx, scan):
+        with ctx.record.transaction() as record:
+            record.documents.save_scan(ctx.name, batch)
+        done += len(batch)
+        ctx.progress(STAGE, done, len(scan.changed))
+        for item in batch:
+            _count(report, item)
+    for row in scan.unchanged:
+        report.shards[row.shard].unchanged += 1
+        if row.failure:
+            report.fail(row.shard, row.id, f"{row.path}: {row.failure}")
+    return report
+
+
+def _count(report: StageReport, item: ScannedDocument) -> None:
+    if item.row.failure:
+        report.fail(item.row.shard, item.row.id, f"{item.row.path}: {item.row.failure}")
+    elif item.text is None:
+        report.shards[item.row.shard].unchanged += 1
+    else:
+        report.shards[item.row.shard].written += 1
+
+
+def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
+    """What differs between the source and the record; reads bytes, writes nothing."""
+    files = ctx.source.files()
+    known = ctx.record.documents.rows(ctx.name)
+    wanted = None if shards is None else set(shards)
+    scan = Scan({row.path: row for row in known if wanted is None or row.shard in wanted})
+    ids = {row.id for row in known}
+    elsewhere = {row.path for row in known} - set(scan.rows)
+    present = {file.path for file in files}
+    missing = [row for path, row in scan.rows.items() if path not in present]
+    if missing and not files:
+        scan.notes.append(f"The source lists no document at all: {len(missing)} deletions were withheld")
+        missing = []
+    by_bytes = {row.raw_hash: row for row in missing if row.raw_hash}
+    for file in files:
+        if file.path in elsewhere:
+            continue
+        row = scan.rows.get(file.path) or _new_row(ctx.name, file.path, ids)
+        if wanted is None or row.shard in wanted:
+            scan.paths.append(file.path)
+            _compare_file(ctx, scan, row, by_bytes)
+    scan.gone = [row for row in missing if row.id not in scan.moves]
+    return scan
+
+
+def _compare_file(ctx: BuildContext, scan: Scan, row: DocumentRow, by_bytes: dict[str, DocumentRow]) -> None:
+    """Sort one file into the scan: unchanged, moved from a missing path, or changed."""
+    try:
+        raw = ctx.source.read(row.path)
+    except ExtractionError as error:
+        scan.changed.append((replace(row, failure=str(error), raw_hash=""), b""))
+        return
+    raw_hash = hashlib.sha256(raw).hexdigest()
+    if row.raw_hash == raw_hash:
+        scan.unchanged.append(row)
+    elif not row.raw_hash and not row.last_number and raw_hash in by_bytes:
+        former = by_bytes.pop(raw_hash)
+        scan.moves[former.id] = row.path
+        scan.unchanged.append(replace(former, path=row.path))
+    else:
+        scan.changed.append((replace(row, raw_hash=raw_hash, failure=None), raw))
+
+
+def _new_row(dataset: str, path: str, ids: set[DocumentId]) -> DocumentRow:
+    """A document never seen; the id of a path whose first owner moved away is salted."""
+    salt = 0
+    new = document_id(dataset, path)
+    while new in ids:
+        salt += 1
+        new = document_id(dataset, path, str(salt))
+    return DocumentRow(new, path, shard_of(new), "", None, None, None, 0)
+
+
+def extracted(ctx: BuildContext, scan: Scan) -> Iterator[list[ScannedDocument]]:
+    """The changed documents with their texts, in batches; failures become the document's state."""
+    batches = list(_batches(scan.changed))
+    for batch, results in zip(batches, map_batches(_extract_batch, batches, workers=ctx.workers), strict=True):
+        yield [_scanned(row, result) for (row, _), result in zip(batch, results, strict=True)]
+
+
+def _batches(changed: list[tuple[DocumentRow, bytes]]) -> Iterable[list[tuple[DocumentRow, bytes]]]:
+    for start in range(0, len(changed), BATCH_DOCUMENTS):
+        yield changed[start : start + BATCH_DOCUMENTS]
+
+
+def _extract_batch(batch: list[tuple[DocumentRow, bytes]]) -> list[Extracted | str]:
+    return [row.failure if row.failure else _extract(row.path, raw) for row, raw in batch]
+
+
+def _extract(path: str, raw: bytes) -> Extracted | str:
+    try:
+        found = extract_document(path, raw)
+        text = normalize(found.text)
+        if not text.strip():
+            return "It holds no text"
+        return replace(found, text=text)
+    except ExtractionError as error:
+        return str(error)
+
+
+def _scanned(row: DocumentRow, result: Extracted | str) -> ScannedDocument:
+    if isinstance(result, str):
+        return ScannedDocument(replace(row, failure=result), None)
+    new_hash = content_hash(result.text)
+    same = new_hash == row.content_hash
+    row = replace(row, content_hash=new_hash, title=result.title, media_type=result.media_type)
+    return ScannedDocument(row, None if same else result.text)
+
+
+def _remove(ctx: BuildContext, rows: list[DocumentRow], report: StageReport) -> None:
+    """Take documents out of every store, vectors first named, in one transaction."""
+    if not rows:
+        return
+    ids = [row.id for row in rows]
+    with ctx.record.transaction() as record:
+        nodes = [*record.leaves.known(ids), *record.summaries.purge(ids)]
+        record.vectors.delete(ctx.name, nodes)
+        record.documents.delete(ids)
+    for row in rows:
+        report.shards[row.shard].deleted += 1

@@ -1,0 +1,107 @@
+"""Index health: how many nodes of each kind are fresh, stale, missing, failed or orphaned, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from overstory.building.context import BuildContext
+from overstory.building.document_summaries import lower_targets
+from overstory.building.leaves import Cutter
+from overstory.building.summaries import recipes_of
+from overstory.freshness import judge
+from overstory.identity import DocumentId, NodeId
+from overstory.nodes import NodeKind, NodeState
+from overstory.record import DocumentTree, LevelHealth, StoredSummary
+from overstory.tree import Target, cluster_target, document_target
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of a dataset's index."""
+
+    documents: int
+    documents_failed: int
+    documents_pending: int
+    """Known to have changed, while their leaves are not current yet."""
+    levels: tuple[LevelHealth, ...]
+    stale_since: datetime | None
+    """When the document that made the oldest node stale became current; None when nothing is stale."""
+    unfresh: Mapping[str, tuple[Target, NodeState]]
+    """Nodes that are not fresh, by id."""
+
+    @property
+    def staleness_rate(self) -> float:
+        """Share of all nodes, 0 to 1, that are stale or missing."""
+        total = sum(level.total for level in self.levels)
+        return sum(level.stale + level.missing for level in self.levels) / total if total else 0.0
+
+    @property
+    def coverage(self) -> float:
+        """Share of documents, 0 to 1, whose document summary is fresh; 1 for no documents."""
+        fresh = sum(level.fresh for level in self.levels if level.kind is NodeKind.DOCUMENT_SUMMARY)
+        return fresh / self.documents if self.documents else 1.0
+
+
+def examine(ctx: BuildContext) -> Health:
+    """The state of every node, recomputed from the record's hashes; reads only."""
+    rows = ctx.record.documents.rows(ctx.name)
+    recipe = Cutter(ctx.dataset.chunking, ctx.tokenizer).recipe
+    pending = {item.document_id for item in ctx.record.documents.pending(ctx.name, recipe)}
+    trees = ctx.record.summaries.trees(ctx.name, with_leaves=ctx.dataset.summaries.chunk)
+    stored = {node: summary for tree in trees for node, summary in tree.stored.items()}
+    targets = _targets(ctx, trees, stored)
+    counts: dict[tuple[NodeKind, int], LevelHealth] = {}
+    unfresh: dict[str, tuple[Target, NodeState]] = {}
+    for target, summary in targets:
+        state = judge(summary, target.desired).state
+        _add(counts, target.kind, target.level, state)
+        if state is not NodeState.FRESH:
+            unfresh[target.id] = (target, state)
+    wanted = {target.id for target, _ in targets}
+    for summary in stored.values():
+        if summary.id not in wanted:
+            _add(counts, summary.kind, summary.kind.level, NodeState.ORPHANED)
+    for tree in trees:
+        state = NodeState.STALE if tree.document_id in pending else NodeState.FRESH
+        _add(counts, NodeKind.LEAF, 0, state, tree.leaf_count)
+    return Health(
+        documents=len(rows),
+        documents_failed=sum(row.failure is not None for row in rows),
+        documents_pending=len(pending),
+        levels=tuple(sorted(counts.values(), key=lambda level: (level.level, _ORDER[level.kind]))),
+        stale_since=_stale_since(ctx, unfresh.values(), pending),
+        unfresh=unfresh,
+    )
+
+
+_ORDER = {kind: place for place, kind in enumerate(NodeKind)}
+
+
+def _targets(
+    ctx: BuildContext, trees: list[DocumentTree], stored: Mapping[NodeId, StoredSummary]
+) -> list[tuple[Target, StoredSummary | None]]:
+    recipes = recipes_of(ctx)
+    lower = lower_targets(trees, recipes, with_chunks=ctx.dataset.summaries.chunk)
+    upper = [document_target(tree, recipes, stored) for tree in trees]
+    found = [(target, stored.get(target.id)) for target in (*lower, *upper)]
+    for level in ctx.record.clusters.levels(ctx.name):
+        found += [(cluster_target(t, recipes), t.stored) for t in ctx.record.clusters.trees(ctx.name, level)]
+    return found
+
+
+def _add(
+    counts: dict[tuple[NodeKind, int], LevelHealth], kind: NodeKind, level: int, state: NodeState, number: int = 1
+) -> None:
+    now = counts.get((kind, level)) or LevelHealth(kind, level)
+    counts[kind, level] = replace(now, **{state.value: getattr(now, state.value) + number})
+
+
+def _stale_since(
+    ctx: BuildContext, unfresh: Iterable[tuple[Target, NodeState]], pending: set[DocumentId]
+) -> datetime | None:
+    """Since when the oldest node is behind; failed nodes are no matter of time."""
+    behind = [target for target, state in unfresh if state in (NodeState.STALE, NodeState.MISSING)]
+    documents = {target.document_id for target in behind if target.document_id} | pending
+    return ctx.record.oldest_change(documents, {target.cluster_id for target in behind if target.cluster_id})

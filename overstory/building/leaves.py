@@ -1,0 +1,152 @@
+"""Leaves: purge what described the old text, cut the new one, and switch to it in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from overstory.building.context import BuildContext
+from overstory.building.report import StageReport
+from overstory.chunking import chunk, leaves, sections
+from overstory.identity import DocumentId, VersionId, digest, ordered_child_hash
+from overstory.nodes import NodeKind
+from overstory.parallel import map_batches
+from overstory.ports import Tokenizer
+from overstory.record import CutVersion, PendingVersion, SectionRow, VectorRow
+from overstory.settings import Chunking
+
+BATCH_DOCUMENTS = 64
+STAGE = "leaves"
+
+CHUNKER_VERSION = "1"
+"""Raised when the same text and settings would be cut differently: every document is then cut anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutRequest:
+    """A text to be cut."""
+
+    document_id: DocumentId
+    version_id: VersionId
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cutter:
+    """Cuts texts into leaves and sections; picklable, for use in other processes."""
+
+    settings: Chunking
+    tokenizer: Tokenizer
+
+    @property
+    def recipe(self) -> str:
+        """Changes when the same text would be cut differently."""
+        rule = f"{self.settings.leaf_tokens} {self.settings.overlap_tokens} {self.settings.section_tokens}"
+        return digest("chunking", CHUNKER_VERSION, rule, self.tokenizer.name)
+
+    def __call__(self, requests: Sequence[CutRequest]) -> list[CutVersion]:
+        """The texts as versions with leaves and sections."""
+        return [self.cut(request) for request in requests]
+
+    def cut(self, request: CutRequest) -> CutVersion:
+        """One text as a version with leaves and sections."""
+        chunks = chunk(
+            request.text,
+            self.tokenizer,
+            cap_tokens=self.settings.leaf_tokens,
+            overlap_tokens=self.settings.overlap_tokens,
+        )
+        made = leaves(request.document_id, request.text, chunks)
+        hashes = [leaf.content_hash for leaf in made]
+        found = sections(chunks, max_tokens=self.settings.section_tokens)
+        return CutVersion(
+            document_id=request.document_id,
+            version_id=request.version_id,
+            leaves=tuple(made),
+            sections=tuple(
+                SectionRow(
+                    ordinal, part.first, part.last, part.heading, ordered_child_hash(hashes[part.first : part.last + 1])
+                )
+                for ordinal, part in enumerate(found)
+            ),
+            child_hash=ordered_child_hash(hashes),
+            chunk_recipe=self.recipe,
+            tokens=sum(leaf.tokens for leaf in made),
+        )
+
+
+def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
+    """Cut every version that is not current, embed its new leaves, and switch to it."""
+    report = StageReport(STAGE)
+    cutter = Cutter(ctx.dataset.chunking, ctx.tokenizer)
+    pending = ctx.record.documents.pending(ctx.name, cutter.recipe, shards)
+    trees = ctx.record.summaries.trees(ctx.name, shards)
+    ctx.record.vectors.prepare(ctx.name, ctx.embedder.embedding_hash, ctx.embedder.dimension)
+    purge(ctx, pending)
+    waiting = {item.document_id for item in pending}
+    for tree in trees:
+        if tree.document_id not in waiting:
+            report.shards[tree.shard].unchanged += tree.leaf_count
+    shard = _shards(ctx, shards)
+    done = 0
+    for cut in map_batches(cutter, _requests(ctx, pending), workers=ctx.workers):
+        _switch(ctx, cut, shard, report)
+        done += len(cut)
+        ctx.progress(STAGE, done, len(pending))
+    restore_vectors(ctx, shards, report, shard)
+    return report
+
+
+def purge(ctx: BuildContext, pending: Sequence[PendingVersion]) -> None:
+    """Delete the summaries of versions that are about to be replaced, before anything is built."""
+    replaced = [item.document_id for item in pending if item.replaces]
+    if not replaced:
+        return
+    with ctx.record.transaction() as record:
+        nodes = record.summaries.purge(replaced)
+        record.vectors.delete(ctx.name, nodes)
+
+
+def _shards(ctx: BuildContext, shards: Collection[int] | None) -> dict[DocumentId, int]:
+    return {row.id: row.shard for row in ctx.record.documents.rows(ctx.name, shards)}
+
+
+def _requests(ctx: BuildContext, pending: Sequence[PendingVersion]) -> Iterator[list[CutRequest]]:
+    for start in range(0, len(pending), BATCH_DOCUMENTS):
+        batch = pending[start : start + BATCH_DOCUMENTS]
+        texts = ctx.record.documents.texts([item.version_id for item in batch])
+        yield [CutRequest(item.document_id, item.version_id, texts[item.version_id]) for item in batch]
+
+
+def _switch(ctx: BuildContext, cut: Sequence[CutVersion], shard: dict[DocumentId, int], report: StageReport) -> None:
+    """Embed the leaves that are new and make the versions current, all in one transaction."""
+    known = ctx.record.leaves.known([version.document_id for version in cut])
+    new = {leaf.id: (version, leaf) for version in cut for leaf in version.leaves if leaf.id not in known}
+    rows = [VectorRow(leaf, NodeKind.LEAF, 0, version.document_id) for leaf, (version, _) in new.items()]
+    vectors = ctx.embedder.embed([leaf.readable for _, leaf in new.values()])
+    with ctx.record.transaction() as record:
+        dropped = record.leaves.make_current(cut, set(new), ctx.dataset.retrieval.language)
+        record.vectors.delete(ctx.name, [leaf for leaf, _ in dropped])
+        record.vectors.upsert(ctx.name, ctx.embedder.embedding_hash, rows, vectors)
+    for version in cut:
+        tally = report.shards[shard[version.document_id]]
+        written = sum(leaf.id in new for leaf in version.leaves)
+        tally.written += written
+        tally.embedded += written
+        tally.unchanged += len(version.leaves) - written
+    for _, document in dropped:
+        report.shards[shard[document]].deleted += 1
+
+
+def restore_vectors(
+    ctx: BuildContext, shards: Collection[int] | None, report: StageReport, shard: dict[DocumentId, int]
+) -> None:
+    """Embed what lacks a vector: after a change of embedder, or where a store lost some."""
+    missing = list(ctx.record.vectors.without_vector(ctx.name, ctx.embedder.embedding_hash, shards))
+    for start in range(0, len(missing), 1024):
+        batch = missing[start : start + 1024]
+        vectors = ctx.embedder.embed([text for _, text in batch])
+        ctx.record.vectors.upsert(ctx.name, ctx.embedder.embedding_hash, [row for row, _ in batch], vectors)
+        for row, _ in batch:
+            report.shards[shard[row.document_id] if row.document_id else 0].embedded += 1
+        ctx.progress("vectors", start + len(batch), len(missing))
