@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from overstory import settings as configuration
 from overstory.building.context import BuildContext, no_progress
+from overstory.errors import SettingsError
 from overstory.home import create_home, find_home, refuse_inside
+from overstory.identity import DocumentId, document_id
 from overstory.settings import Dataset, OpenAISummarizer, Settings
 
 if TYPE_CHECKING:
@@ -29,9 +31,7 @@ def load_settings(start: Path, folder: Path | None = None, name: str | None = No
         return configuration.load(found)
     if folder is not None:
         return configuration.for_folder(folder, name)
-    raise configuration.SettingsError(
-        "There is no overstory.toml here or above", hint="Name a folder: overstory build DIR"
-    )
+    raise SettingsError("There is no overstory.toml here or above", hint="Name a folder: overstory build DIR")
 
 
 def home_of(settings: Settings, environ: Mapping[str, str] = os.environ) -> Path:
@@ -132,3 +132,22 @@ def _summarizer(dataset: Dataset, tokenizer: Tokenizer, workers: int) -> Summari
     from overstory.extractive import ExtractiveSummarizer
 
     return ExtractiveSummarizer(workers=workers)
+
+
+def choose_documents(ctx: BuildContext, names: Iterable[str]) -> frozenset[DocumentId]:
+    """Ids of the documents that people name by path or by id.
+
+    Raises:
+        SettingsError: Neither the record nor the source has such a document.
+    """
+    by_name = {row.path: row.id for row in ctx.record.documents.rows(ctx.name)}
+    by_name |= {document: document for document in by_name.values()}
+    by_name |= {file.path: document_id(ctx.name, file.path) for file in ctx.source.files() if file.path not in by_name}
+    chosen = set()
+    for name in names:
+        if name not in by_name:
+            raise SettingsError(
+                f"Dataset '{ctx.name}' has no document '{name}'", hint="Give its path within the source, or its id"
+            )
+        chosen.add(by_name[name])
+    return frozenset(chosen)

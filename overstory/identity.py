@@ -67,6 +67,11 @@ def recipe_hash(model: str, prompt: str, parameters: str) -> str:
     return digest("model", model)[:16] + digest("prompt", prompt)[:24] + digest("parameters", parameters)[:24]
 
 
+def with_parameters(recipe: str, parameters: str) -> str:
+    """A recipe hash whose parameters part also depends on ``parameters``."""
+    return recipe[:40] + digest("parameters", recipe[40:], parameters)[:24]
+
+
 def recipe_change(old: str, new: str) -> str:
     """What differs between two recipe hashes: ``model``, ``prompt`` or ``parameters``; empty when nothing does."""
     parts = {"model": slice(0, 16), "prompt": slice(16, 40), "parameters": slice(40, 64)}

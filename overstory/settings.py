@@ -144,9 +144,7 @@ class Dataset(_Section):
     max_document_bytes: int = Field(50_000_000, ge=1)
     chunking: Chunking = Chunking()
     embedding: Embedding = Embedding()
-    summarizer: ExtractiveSummarizer | OpenAISummarizer = Field(
-        default=ExtractiveSummarizer(), discriminator="kind"
-    )
+    summarizer: ExtractiveSummarizer | OpenAISummarizer = Field(default=ExtractiveSummarizer(), discriminator="kind")
     summaries: Summaries = Summaries()
     clusters: Clusters = Clusters()
     prices: Prices = Prices()
@@ -201,9 +199,7 @@ def load(path: Path) -> Settings:
             hint="Check its path and permissions",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"The settings file {path} is not TOML: {error}", hint="Mend that line"
-        ) from error
+        raise SettingsError(f"The settings file {path} is not TOML: {error}", hint="Mend that line") from error
     return parse(document, folder=path.resolve().parent)
 
 
@@ -215,9 +211,7 @@ def parse(document: Mapping[str, Any], *, folder: Path | None) -> Settings:
     """
     unknown = sorted(set(document) - {"datasets"})
     if unknown:
-        raise SettingsError(
-            f"Unknown setting '{unknown[0]}'", hint="The top level holds [datasets.NAME] tables only"
-        )
+        raise SettingsError(f"Unknown setting '{unknown[0]}'", hint="The top level holds [datasets.NAME] tables only")
     tables = document.get("datasets")
     if not isinstance(tables, Mapping) or not tables:
         raise SettingsError("The settings name no dataset", hint="Add a table [datasets.NAME] with a source")

@@ -65,9 +65,7 @@ class FolderSource:
                 )
             return real.read_bytes()
         except OSError as error:
-            raise ExtractionError(
-                f"'{path}' cannot be read: {error.strerror}", hint="Mend its permissions"
-            ) from error
+            raise ExtractionError(f"'{path}' cannot be read: {error.strerror}", hint="Mend its permissions") from error
 
 
 def _matches(path: PurePosixPath, pattern: str) -> bool:

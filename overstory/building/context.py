@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from overstory.identity import DocumentId
 from overstory.ports import Embedder, Progress, Source, Summarizer, Tokenizer
 from overstory.record import Record
 from overstory.settings import Dataset
@@ -25,6 +26,8 @@ class BuildContext:
     summarizer: Summarizer
     tokenizer: Tokenizer
     run_id: str
+    only: frozenset[DocumentId] | None = None
+    """Documents to bring up to date; all of them when None. Clusters above them follow either way."""
     workers: int = 1
     """Processes for extraction, cutting and extractive summaries."""
     progress: Progress = no_progress
@@ -35,3 +38,7 @@ class BuildContext:
     def name(self) -> str:
         """The dataset's name."""
         return self.dataset.name
+
+    def chosen(self, document: DocumentId) -> bool:
+        """Whether this build is to touch the document."""
+        return self.only is None or document in self.only

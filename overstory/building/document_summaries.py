@@ -16,7 +16,8 @@ STAGE = "document_summaries"
 def summarize_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Make every summary up to the document that is not fresh: chunks and sections first, then documents."""
     report = StageReport(STAGE)
-    trees = ctx.record.summaries.trees(ctx.name, shards, with_leaves=ctx.dataset.summaries.chunk)
+    found = ctx.record.summaries.trees(ctx.name, shards, with_leaves=ctx.dataset.summaries.chunk)
+    trees = [tree for tree in found if ctx.chosen(tree.document_id)]
     recipes = recipes_of(ctx)
     lower = lower_targets(trees, recipes, with_chunks=ctx.dataset.summaries.chunk)
     _remove_surplus(ctx, trees, lower, recipes, report)

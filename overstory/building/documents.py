@@ -81,7 +81,7 @@ def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
     ids = {row.id for row in known}
     elsewhere = {row.path for row in known} - set(scan.rows)
     present = {file.path for file in files}
-    missing = [row for path, row in scan.rows.items() if path not in present]
+    missing = [row for path, row in scan.rows.items() if path not in present and ctx.chosen(row.id)]
     if missing and not files:
         scan.notes.append(f"The source lists no document at all: {len(missing)} deletions were withheld")
         missing = []
@@ -90,7 +90,7 @@ def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
         if file.path in elsewhere:
             continue
         row = scan.rows.get(file.path) or _new_row(ctx.name, file.path, ids)
-        if wanted is None or row.shard in wanted:
+        if (wanted is None or row.shard in wanted) and ctx.chosen(row.id):
             scan.paths.append(file.path)
             _compare_file(ctx, scan, row, by_bytes)
     scan.gone = [row for row in missing if row.id not in scan.moves]

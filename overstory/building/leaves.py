@@ -79,7 +79,7 @@ def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> Stag
     """Cut every version that is not current, embed its new leaves, and switch to it."""
     report = StageReport(STAGE)
     cutter = Cutter(ctx.dataset.chunking, ctx.tokenizer)
-    pending = ctx.record.documents.pending(ctx.name, cutter.recipe, shards)
+    pending = [p for p in ctx.record.documents.pending(ctx.name, cutter.recipe, shards) if ctx.chosen(p.document_id)]
     trees = ctx.record.summaries.trees(ctx.name, shards)
     ctx.record.vectors.prepare(ctx.name, ctx.embedder.embedding_hash, ctx.embedder.dimension)
     purge(ctx, pending)
