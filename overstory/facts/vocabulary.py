@@ -1,0 +1,169 @@
+"""The closed word lists that facts are recognized by: months, scales, currencies, units, number words."""
+
+from __future__ import annotations
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sept sep",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+
+SCALES = {
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "millions": 10**6,
+    "mn": 10**6,
+    "billion": 10**9,
+    "billions": 10**9,
+    "bn": 10**9,
+    "trillion": 10**12,
+    "万": 10**4,
+    "萬": 10**4,
+    "億": 10**8,
+    "亿": 10**8,
+}
+MONEY_SCALES = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b": 10**9, "T": 10**12}
+"""Letters that scale an amount of money only: 5 M of anything else is ambiguous."""
+
+CURRENCY_SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₪": "ILS"}
+DOLLAR_PREFIXES = {"US": "USD", "C": "CAD", "CA": "CAD", "A": "AUD", "AU": "AUD", "NZ": "NZD", "HK": "HKD", "S": "SGD"}
+CURRENCY_CODES = frozenset(
+    ["USD", "EUR", "GBP", "JPY", "CNY", "RMB", "INR", "KRW", "RUB", "ILS", "CAD", "AUD", "NZD", "HKD", "SGD", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "TRY", "AED", "SAR"]
+)
+CURRENCY_WORDS = {
+    "dollar": "USD",
+    "dollars": "USD",
+    "euro": "EUR",
+    "euros": "EUR",
+    "yen": "JPY",
+    "yuan": "CNY",
+    "rupees": "INR",
+    "francs": "CHF",
+    "ドル": "USD",
+    "米ドル": "USD",
+    "円": "JPY",
+    "圓": "JPY",
+    "ユーロ": "EUR",
+    "ポンド": "GBP",
+    "美元": "USD",
+    "欧元": "EUR",
+    "歐元": "EUR",
+    "日元": "JPY",
+    "人民币": "CNY",
+    "元": "CNY",
+    "달러": "USD",
+    "원": "KRW",
+    "유로": "EUR",
+    "دولار": "USD",
+    "يورو": "EUR",
+    "บาท": "THB",
+    "ดอลลาร์": "USD",
+    "€": "EUR",
+    "£": "GBP",
+    "$": "USD",
+    "¥": "JPY",
+    "₽": "RUB",
+    "₩": "KRW",
+    "₹": "INR",
+    "₪": "ILS",
+}
+PERCENT_WORDS = frozenset({"%", "percent", "percents", "pct", "パーセント", "プロセント"})
+
+
+def _spellings(table: str) -> dict[str, str]:
+    units: dict[str, str] = {}
+    for line in table.split(";"):
+        canonical, *others = line.split()
+        for spelling in (canonical, *others):
+            units[spelling] = canonical
+    return units
+
+
+TIME_UNITS = _spellings(
+    "second seconds sec secs 秒 秒間 초 ثانية ثوان วินาที; minute minutes min mins 分 分間 分钟 分鐘 분 دقيقة دقائق นาที;"
+    "hour hours hr hrs 時間 小时 小時 시간 ساعة ساعات ชั่วโมง; day days 日 日間 日以内 天 일 يوم يوما يومًا أيام วัน;"
+    "week weeks wk wks 週 週間 周 星期 주 أسبوع أسابيع สัปดาห์;"
+    "month months か月 ヶ月 カ月 ヵ月 个月 個月 月 개월 شهر شهرا شهرًا أشهر เดือน;"
+    "year years yr yrs 年 年間 년 سنة سنوات عام عاما ปี; decade decades; century centuries;"
+    "ms millisecond milliseconds msec msecs; us µs μs microsecond microseconds usec usecs;"
+    "ns nanosecond nanoseconds nsec nsecs; fortnight fortnights; night nights"
+)
+
+UNITS = TIME_UNITS | _spellings(
+    "byte bytes バイト 字节; bit bits; KB kB kilobyte kilobytes; MB megabyte megabytes; GB gigabyte gigabytes;"
+    "TB terabyte terabytes; PB petabyte petabytes; KiB kibibyte kibibytes; MiB mebibyte mebibytes; GiB gibibyte gibibytes;"
+    "TiB tebibyte tebibytes; kbit Kbit; Mbit; Gbit; bps; kbps Kbps; Mbps; Gbps; kB/s KB/s; MB/s; GB/s; MiB/s; GiB/s;"
+    "Hz; kHz KHz; MHz Mhz; GHz Ghz; rps; qps; req/s; fps; rpm; dpi; px pixel pixels; "
+    "mm millimeter millimeters millimetre millimetres; cm centimeter centimeters centimetre centimetres;"
+    "m meter meters metre metres; km kilometer kilometers kilometre kilometres 公里 キロ; mile miles mi; foot feet ft; inch inches; yard yards;"
+    "acre acres; hectare hectares; kg kilogram kilograms; mg milligram milligrams; gram grams; ton tons tonne tonnes; lb lbs pound pounds; ounce ounces oz;"
+    "liter liters litre litres; gallon gallons; barrel barrels; bushel bushels;"
+    "W watt watts; kW kilowatt kilowatts; MW megawatt megawatts; kWh; mV; V volt volts; mA; mAh; uA µA; dB; °C degC; °F; degree degrees;"
+    "x ×; token tokens; word words; character characters char chars 文字 字; line lines; page pages ページ 页 頁; "
+    "person people persons men women children Americans citizens inhabitants 人 名 명 شخص คน;"
+    "employee employees staff; worker workers; student students; user users; member members; customer customers; subscriber subscribers;"
+    "contributor contributors; developer developers; participant participants; soldier soldiers; delegate delegates; author authors;"
+    "seat seats; license licenses licences; account accounts; vote votes; copy copies; case cases 件; request requests;"
+    "attempt attempts; retry retries; call calls; message messages; email emails; file files; repository repositories; country countries;"
+    "center centers centre centres; office offices; site sites; school schools; company companies; store stores; ship ships; vessel vessels;"
+    "home homes; household households; job jobs; project projects; core cores; CPU CPUs cpus; thread threads; node nodes; replica replicas;"
+    "point points; cent cents; share shares; unit units; item items; entry entries 个 個; time times 回 次"
+)
+"""Every known spelling to its canonical one. Matched as written first, then in lower case."""
+
+UNIT_QUALIFIERS = frozenset({"business", "working", "calendar", "consecutive"})
+"""Words that make another unit of the one after them: a business day is not a day."""
+
+TIGHT_UNITS = {
+    "s": "second",
+    "h": "hour",
+    "d": "day",
+    "K": "K",
+    "M": "M",
+    "G": "G",
+    "T": "T",
+    "k": "K",
+    "min": "minute",
+}
+"""Letters that are units only where they touch the number: 30s, 64K."""
+
+ONES = dict(
+    zip(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"],
+        range(1, 18),
+        strict=True,
+    )
+) | {"eighteen": 18, "nineteen": 19}
+TENS = dict(zip(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], range(20, 100, 10), strict=True))
+ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
+
+LABELS = frozenset(
+    ["section", "sections", "table", "figure", "fig", "chapter", "appendix", "part", "article", "step", "option", "phase", "case", "level", "type", "class", "rule", "line", "page", "item", "bit", "example", "note", "paragraph", "clause", "exhibit", "schedule", "annex", "title", "volume", "number", "no", "issue", "bug", "pep", "rfc", "port", "id", "argument", "equation", "point", "stage", "tier", "group", "row", "column", "question", "answer", "requirement", "test", "method", "approach", "footnote", "day", "week", "round", "draft", "category"]
+)
+"""A number behind one of these names a thing and counts nothing: step 3, section 4.2."""
+
+NOT_NOUNS = frozenset(
+    ["is", "was", "has", "does", "as", "its", "this", "plus", "minus", "times", "versus", "his", "hers", "us", "always", "perhaps", "yes", "thus", "across", "towards", "besides", "unless", "whereas", "various", "previous", "obvious", "serious", "uses", "returns", "requires", "supports", "means", "needs", "allows", "contains", "makes", "takes", "gives", "adds", "works", "goes", "says", "sets", "shows", "happens", "becomes", "remains", "provides", "includes", "implies", "introduces", "defines", "describes", "specifies", "applies", "follows", "exists", "seems", "appears", "starts", "ends", "begins", "comes", "gets", "lets", "keeps", "puts", "runs", "raises", "calls", "does"]
+)
+"""Words in -s that are no plural nouns behind a number."""
+
+FUNCTION_WORDS = frozenset(
+    ["a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "by", "for", "from", "with", "without", "as", "is", "are", "was", "were", "be", "been", "has", "have", "had", "will", "would", "can", "could", "may", "might", "must", "shall", "should", "if", "then", "than", "that", "which", "who", "when", "where", "while", "but", "not", "no", "nor", "so", "because", "into", "onto", "over", "under", "per", "it", "they", "we", "you", "this", "these", "those", "there", "here", "both", "either", "each", "every", "all", "any", "some", "such", "only", "also", "just", "even", "still", "yet", "before", "after", "during", "until", "since", "between", "through", "against", "about", "above", "below"]
+)
