@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from overstory.clustering.geometry import GRID, SLACK, Array, mean_direction, rounded
-from overstory.clustering.model import Naming, Weights
+from overstory.clustering.model import Naming, Twins, Weights
 from overstory.clustering.rule import weigh
 from overstory.identity import ClusterId, digest
 
@@ -45,6 +45,8 @@ class Draft:
     shapes: dict[ClusterId, Shape]
     rosters: dict[ClusterId, frozenset[str]]
     memberships: dict[str, Weights]
+    twins: set[tuple[ClusterId, ClusterId]] = field(default_factory=set)
+    """Pairs, each ascending, that no member may share."""
     touched: set[ClusterId] = field(default_factory=set)
     """Clusters whose members or shape changed, gone ones included."""
     reshaped: bool = False
@@ -79,6 +81,10 @@ class Draft:
         del self.rosters[cluster], self.shapes[cluster]
         self.touched.add(cluster)
         self.reshaped = True
+
+    def living_twins(self) -> Twins:
+        """The pairs of which both still exist."""
+        return frozenset(pair for pair in self.twins if self.shapes.keys() >= set(pair))
 
     def reshape(self, clusters: Iterable[ClusterId]) -> None:
         """Move centroids to the mean of the members, then weigh those members and set the gates anew."""

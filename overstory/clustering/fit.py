@@ -21,8 +21,8 @@ from overstory.identity import ClusterId
 LLOYD_STEPS = 3
 """More steps change cohesion by less than 0.001."""
 
-ROUNDS = 5
-"""Rounds towards the fixed point of the rule; most corpora need two or three."""
+ROUNDS = 8
+"""Rounds towards the fixed point of the rule at most; most corpora need two or three."""
 
 _HYSTERESIS_SHARE = 3
 """Hysteresis is this part of the margin: halves the membership changes of edits at equal cohesion."""
@@ -138,7 +138,9 @@ def gates_of(near: Nearest, count: int, quantile: float) -> Array:
 def _apply_rule(draft: Draft, space: Space, parameters: ClusterParameters) -> None:
     """Place every member anew among the draft's clusters; no limit of size applies."""
     ids = sorted(draft.shapes)
-    near = nearest(space.points, np.stack([draft.shapes[c].centroid for c in ids]), parameters)
+    place = {cluster: row for row, cluster in enumerate(ids)}
+    twins = [(place[one], place[other]) for one, other in draft.living_twins()]
+    near = nearest(space.points, np.stack([draft.shapes[c].centroid for c in ids]), parameters, twins)
     gates = np.array([draft.shapes[c].gate for c in ids])
     _take(draft, space, ids, near, choose(near, gates, draft.margin))
 
@@ -189,6 +191,9 @@ def freeze(
         gates=np.array([shapes[c].gate for c in ids]),
         margin=draft.margin,
         hysteresis=float(np.floor(share * GRID) / GRID),
+        twins=frozenset(
+            (min(names[one], names[other]), max(names[one], names[other])) for one, other in draft.living_twins()
+        ),
         memberships={m: weights for m, weights in memberships.items() if weights},
         hashes=space.hashes,
         rosters={names[cluster]: roster for cluster, roster in draft.rosters.items()},

@@ -12,6 +12,9 @@ from overstory.clustering.geometry import Array
 from overstory.clustering.parameters import ClusterParameters
 from overstory.identity import ClusterId, derive_id, unordered_child_hash
 
+Twins = frozenset[tuple[ClusterId, ClusterId]]
+"""Pairs of clusters, each ascending, that no member may share: too alike to differ, too large to be one."""
+
 Weights = tuple[tuple[ClusterId, float], ...]
 """The clusters of one member, best first, with weights in (0, 1] that sum to 1."""
 
@@ -67,6 +70,7 @@ class ClusterModel:
     margin: float
     """A secondary cluster scores within this cosine of the best."""
     hysteresis: float
+    twins: Twins
     memberships: Mapping[str, Weights]
     """By member id; a lone member has none."""
     hashes: Mapping[str, str]

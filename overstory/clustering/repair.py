@@ -9,6 +9,7 @@ import numpy as np
 
 from overstory.clustering.bisection import halves
 from overstory.clustering.draft import Draft, tie_breaks
+from overstory.clustering.geometry import rounded
 from overstory.identity import ClusterId
 
 
@@ -47,7 +48,7 @@ def dissolve_below(draft: Draft, least: int, room: int) -> bool:
     """Dissolve clusters of fewer than ``least`` members, smallest first; whether there was one.
 
     Members that have another cluster leave; the others go together to the nearest cluster that then holds at most
-    ``room``. Where none has room, the small cluster stays.
+    ``room``, or to the nearest of all, which must then be split. The last cluster stays.
     """
     small = sorted((len(roster), cluster) for cluster, roster in draft.rosters.items() if len(roster) < least)
     return any([_dissolve(draft, cluster, least, room) for _, cluster in small])
@@ -58,31 +59,30 @@ def _dissolve(draft: Draft, cluster: ClusterId, least: int, room: int) -> bool:
     if len(members) >= least or len(draft.rosters) == 1:
         return False
     homeless = [member for member in members if len(draft.memberships[member]) == 1]
-    target = _nearest_with_room(draft, cluster, room - len(homeless)) if homeless else None
-    if homeless and target is None:
-        return False
+    target = _nearest(draft, cluster, room - len(homeless))
     for member in members:
         if len(draft.memberships[member]) > 1:
             draft.leave(member, cluster)
-        elif target is not None:
+        else:
             draft.assign(member, ((target, 1.0),))
     draft.drop(cluster)
     return True
 
 
-def _nearest_with_room(draft: Draft, cluster: ClusterId, most: int) -> ClusterId | None:
-    others = sorted(c for c, roster in draft.rosters.items() if c != cluster and len(roster) <= most)
-    if not others:
-        return None
+def _nearest(draft: Draft, cluster: ClusterId, most: int) -> ClusterId:
+    """The other cluster with the nearest centroid, of those with at most ``most`` members if there are any."""
+    others = sorted(draft.rosters.keys() - {cluster})
+    others = [other for other in others if len(draft.rosters[other]) <= most] or others
     scores = np.stack([draft.shapes[other].centroid for other in others]) @ draft.shapes[cluster].centroid
-    return others[int(np.rint(scores * 1e9).argmax())]
+    return others[int(rounded(scores).argmax())]
 
 
 def fold_overlapping(draft: Draft, jaccard: float, most: int) -> bool:
     """Fold pairs of clusters that share at least ``jaccard`` of their members; whether there was one.
 
-    A pair whose union has at most ``most`` members becomes one cluster, the larger; of others each shared member
-    stays where it scores best.
+    A pair whose union has at most ``most`` members becomes one cluster, the larger; others become twins: each shared
+    member stays where it scores best. Without that memory the rule would hand the members back, and the fit would
+    never come to rest.
     """
     found = False
     while pairs := _overlapping(draft, jaccard):
@@ -111,6 +111,7 @@ def _fold(draft: Draft, pair: tuple[ClusterId, ClusterId], most: int) -> None:
     into, other = sorted(pair, key=lambda cluster: (-len(draft.rosters[cluster]), cluster))
     shared = sorted(draft.rosters[into] & draft.rosters[other])
     if len(draft.rosters[into] | draft.rosters[other]) > most:
+        draft.twins.add(pair)
         for member in shared:
             best = next(cluster for cluster, _ in draft.memberships[member] if cluster in pair)
             draft.leave(member, other if best == into else into)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,17 +87,23 @@ class Nearest:
     """(n,): second and third are not the same topic."""
 
 
-def nearest(points: Array, centroids: Array, parameters: ClusterParameters) -> Nearest:
-    """The candidates of each point among the centroids."""
+def nearest(
+    points: Array, centroids: Array, parameters: ClusterParameters, twins: Collection[tuple[int, int]] = ()
+) -> Nearest:
+    """The candidates of each point among the centroids; ``twins``, ascending pairs of rows, count as one topic."""
+    pairs = np.array([low * len(centroids) + high for low, high in twins], dtype=np.int64)
+
+    def same(one: Rows, other: Rows) -> NDArray[np.bool_]:
+        paired = np.isin(np.minimum(one, other) * len(centroids) + np.maximum(one, other), pairs)
+        return paired | alike(centroids[one], centroids[other], parameters.duplicate_cosine)
+
     clusters, scores = leading(points, centroids, min(CANDIDATES, parameters.max_memberships))
-    cosine = parameters.duplicate_cosine
-    first = centroids[clusters[:, 0]]
     distinct = np.ones(clusters.shape, dtype=np.bool_)
     for column in range(1, clusters.shape[1]):
-        distinct[:, column] = ~alike(first, centroids[clusters[:, column]], cosine)
+        distinct[:, column] = ~same(clusters[:, 0], clusters[:, column])
     apart = np.ones(len(points), dtype=np.bool_)
     if clusters.shape[1] == CANDIDATES:
-        apart = ~alike(centroids[clusters[:, 1]], centroids[clusters[:, 2]], cosine)
+        apart = ~same(clusters[:, 1], clusters[:, 2])
     return Nearest(clusters, scores, distinct, apart)
 
 

@@ -38,6 +38,7 @@ def dump(model: ClusterModel) -> bytes:
         "fitted": model.fitted,
         "turned": model.turned,
         "ids": model.ids,
+        "twins": sorted((place[one], place[other]) for one, other in model.twins),
         "members": members,
         "hashes": [model.hashes[member] for member in members],
         "memo": [[*key, *clusters] for key, clusters in model.memo.items()],
@@ -73,7 +74,7 @@ def load(raw: bytes) -> ClusterModel:
                 hint="Use the newer Overstory that wrote them",
             )
         return _assemble(text, arrays)
-    except (KeyError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error, SettingsError) as e:
+    except (LookupError, ValueError, TypeError, OSError, EOFError, zipfile.BadZipFile, zlib.error, SettingsError) as e:
         raise StoreError("The stored clusters cannot be read", hint="Fit the clusters of the dataset anew") from e
 
 
@@ -95,6 +96,7 @@ def _assemble(text: dict[str, Any], arrays: dict[str, Any]) -> ClusterModel:
         gates=arrays["gates"],
         margin=text["margin"],
         hysteresis=text["hysteresis"],
+        twins=frozenset((ids[one], ids[other]) for one, other in text["twins"]),
         memberships=memberships,
         hashes=dict(zip(text["members"], text["hashes"], strict=True)),
         rosters=rosters_of(ids, memberships),

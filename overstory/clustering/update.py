@@ -99,7 +99,8 @@ def update(
     if len(work.draft.rosters) <= REFIT_CLUSTERS and work.overfull():
         return work.refit()
     split_above(work.draft, model.parameters.max_size)
-    dissolve_below(work.draft, model.parameters.min_size, model.parameters.max_size)
+    if dissolve_below(work.draft, model.parameters.min_size, model.parameters.max_size):
+        split_above(work.draft, model.parameters.max_size)
     return work.finish()
 
 
@@ -127,6 +128,7 @@ class _Work:
             },
             dict(model.rosters),
             dict(model.memberships),
+            set(model.twins),
         )
 
     def needs_fit(self) -> bool:
@@ -138,6 +140,8 @@ class _Work:
     def members(self, ids: Sequence[str]) -> list[Member]:
         """Present members with their vectors."""
         stored = [member for member in ids if member not in self.fresh]
+        if not stored:
+            return [self.fresh[m] for m in ids]
         vectors = self.current(stored) if callable(self.current) else self.current
         for member in stored:
             if member not in vectors:
@@ -220,6 +224,8 @@ class _Work:
         candidates = [Candidate(c, s, shapes[c].gate) for c, s in zip(ids, scores.tolist(), strict=True)]
 
         def same(one: ClusterId, other: ClusterId) -> bool:
+            if tuple(sorted((one, other))) in self.model.twins:
+                return True
             pair = shapes[one].centroid[None, :], shapes[other].centroid[None, :]
             return bool(alike(*pair, parameters.duplicate_cosine)[0])
 
@@ -254,5 +260,5 @@ class _Work:
             ids = tuple(sorted(draft.shapes))
             centroids = np.stack([draft.shapes[c].centroid for c in ids])
             gates = np.array([draft.shapes[c].gate for c in ids])
-            after = replace(after, ids=ids, centroids=centroids, gates=gates)
+            after = replace(after, ids=ids, centroids=centroids, gates=gates, twins=draft.living_twins())
         return compare(model, after, among=draft.touched)
