@@ -1,0 +1,99 @@
+"""Databases for tests: one embedded server for the whole run, a fresh database for each test that asks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import psutil
+import psycopg
+import pytest
+from hypothesis import settings
+
+from overstory.adapters.embedded_postgres import ServerAddress, remove, start
+from overstory.errors import EmbeddedServerError
+
+settings.register_profile("dev", max_examples=50, deadline=None)
+# The same examples in every run, so that what fails there fails everywhere.
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+HOMES = Path(f"/tmp/overstory-tests-{os.geteuid()}")
+SHARED = Path(__file__).parent.parent.parent / "shared"
+
+# Before anything loads Dagster: no test may talk to the outside.
+os.environ["DAGSTER_TELEMETRY_ENABLED"] = "false"
+os.environ["DO_NOT_TRACK"] = "1"
+
+
+class DatabaseMaker(Protocol):
+    """Creates a database and returns its URL."""
+
+    def __call__(self, template_url: str = ...) -> str:
+        """A copy of the database at ``template_url``, to which nobody may be connected; by default empty."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def server_home() -> Iterator[Path]:
+    """The home of this run's embedded server; homes of runs that were killed are removed first.
+
+    It lies in the temporary folder, where root lets the server's user reach it: ``tmp_path`` is closed to others.
+    """
+    HOMES.mkdir(mode=0o711, exist_ok=True)
+    for leftover in HOMES.iterdir():
+        if not psutil.pid_exists(int(leftover.name)):
+            _discard(leftover)
+    home = HOMES / str(os.getpid())
+    yield home
+    _discard(home)
+
+
+def _discard(home: Path) -> None:
+    try:
+        remove(home)
+    except EmbeddedServerError:
+        # Another run removes the same leftover.
+        return
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server(server_home: Path) -> ServerAddress:
+    """The embedded server of this run."""
+    return start(server_home)
+
+
+@pytest.fixture(scope="session")
+def make_database(server: ServerAddress) -> DatabaseMaker:
+    """Makes fresh databases, for fixtures of a wider scope than one test."""
+    numbers = itertools.count(1)
+
+    def make(template_url: str = "/template1") -> str:
+        template = urlsplit(template_url).path.removeprefix("/")
+        name = f"test_{next(numbers)}"
+        with psycopg.connect(ServerAddress(server.host_socket_dir, "postgres").libpq_url, autocommit=True) as admin:
+            # File copy: an empty database is 7 MB, and its log would be written as well otherwise.
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+        return ServerAddress(server.host_socket_dir, name).libpq_url
+
+    return make
+
+
+@pytest.fixture
+def database_url(make_database: DatabaseMaker) -> str:
+    """The URL of a fresh database that holds nothing."""
+    return make_database()
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of corpora beside the checkout, which is no part of it."""
+    if not SHARED.is_dir():
+        pytest.skip("needs ../shared, absent here")
+    return SHARED
