@@ -39,8 +39,15 @@ class Account:
     foreign: bool
     """Another user than the one this process runs as."""
 
-    def run(self, command: Sequence[str | Path], *, stderr: BinaryIO | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a program of ours as this user, in a session of its own; its errors are captured or go to ``stderr``.
+    def run(
+        self, command: Sequence[str | Path], *, stderr: BinaryIO | None = None, keep_open: tuple[int, ...] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program of ours as this user, in a session of its own.
+
+        Args:
+            command: The program and its arguments.
+            stderr: Where its errors go; captured by default.
+            keep_open: Descriptors that it inherits.
 
         Raises:
             OSError: It cannot be run, or not as this user.
@@ -55,6 +62,7 @@ class Account:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr or subprocess.PIPE,
+            pass_fds=keep_open,
             start_new_session=True,
             encoding="utf-8",
             errors="replace",

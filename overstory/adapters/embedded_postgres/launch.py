@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -82,13 +85,12 @@ def launch(layout: Layout, account: Account) -> Launched:
         OSError: A program cannot be run or a file not be written.
     """
     binaries = find_binaries(account)
-    _own_all(layout.folder, account)
-    _make_data(layout, account, binaries)
-    clear_pid_files(layout)
-    if layout.socket.parent != layout.folder:
-        _make_socket_parent(layout, account)
-    make_private(layout.socket, account)
-    return _run_detached(layout, account, binaries)
+    with _claimed(layout, account) as claim:
+        _own_all(layout.folder, account)
+        _make_data(layout, account, binaries)
+        clear_pid_files(layout)
+        _make_socket_folder(layout, account)
+        return _run_detached(layout, account, binaries, claim)
 
 
 def _own_all(folder: Path, account: Account) -> None:
@@ -100,11 +102,13 @@ def _own_all(folder: Path, account: Account) -> None:
         account.give(path)
 
 
-def _make_socket_parent(layout: Layout, account: Account) -> None:
-    if account.foreign:
-        make_state()
-    else:
-        make_private(layout.socket.parent, account)
+def _make_socket_folder(layout: Layout, account: Account) -> None:
+    if layout.socket.parent != layout.folder:
+        if account.foreign:
+            make_state()
+        else:
+            make_private(layout.socket.parent, account)
+    make_private(layout.socket, account)
 
 
 def _make_data(layout: Layout, account: Account, binaries: Binaries) -> None:
@@ -139,7 +143,7 @@ def clear_pid_files(layout: Layout) -> None:
         (layout.socket / name).unlink(missing_ok=True)
 
 
-def _run_detached(layout: Layout, account: Account, binaries: Binaries) -> Launched:
+def _run_detached(layout: Layout, account: Account, binaries: Binaries, claim: int) -> Launched:
     settings = {**SETTINGS, **_parallel_settings(), "unix_socket_directories": str(layout.socket)}
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     with _open_log(layout) as log:
@@ -148,8 +152,30 @@ def _run_detached(layout: Layout, account: Account, binaries: Binaries) -> Launc
         shell = account.run(
             ["/bin/sh", "-c", '"$@" >&2 & echo $!', "sh", binaries.postgres, "-D", layout.data, *options],
             stderr=log,
+            keep_open=(claim,),
         )
     return Launched(int(shell.stdout), log_start)
+
+
+@contextmanager
+def _claimed(layout: Layout, account: Account) -> Iterator[int]:
+    """An open file whose lock lasts as long as any process that inherits it.
+
+    It tells of servers that no process table here shows: those of another container with the same folder.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(layout.folder / "in_use.lock", flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        account.give(layout.folder / "in_use.lock")
+        yield descriptor
+    except BlockingIOError as error:
+        raise EmbeddedServerError(
+            f"{layout.data} is in use by a Postgres server that runs elsewhere, as in another container",
+            hint="Stop that one, or set OVERSTORY_DATABASE_URL to a server that both can reach",
+        ) from error
+    finally:
+        os.close(descriptor)
 
 
 def _parallel_settings() -> dict[str, str]:
