@@ -14,8 +14,7 @@ from overstory.clustering.model import ClusterModel, Member, Naming, Weights, ro
 from overstory.clustering.parameters import ClusterParameters
 from overstory.clustering.repair import dissolve_below, drop_empty, fold_overlapping, split_above
 from overstory.clustering.rule import Nearest, calibrate, choose, limit_secondaries, nearest, weigh
-from overstory.clustering.space import Space as Space
-from overstory.clustering.space import build_space as build_space
+from overstory.clustering.space import Space, build_space
 from overstory.identity import ClusterId
 
 LLOYD_STEPS = 3

@@ -58,10 +58,7 @@ def _warm_seeds(
     ties = tie_breaks(space.ids)
     while len(groups) < wanted:
         cluster = min(groups, key=lambda c: (-len(groups[c]), c))
-        rows = groups[cluster]
-        if len(rows) < 2:
-            break
-        parts = sorted(bisect(space.points, ties, [rows], 2), key=len, reverse=True)
+        parts = sorted(bisect(space.points, ties, [groups[cluster]], 2), key=len, reverse=True)
         born = naming.derive((space.ids[row] for row in parts[1]), groups)
         groups[cluster], groups[born] = parts
     return {cluster: mean_direction(space.points[rows]) for cluster, rows in groups.items()}

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from overstory.clustering.draft import Draft
-from overstory.clustering.fit import Space, build_space, freeze
+from overstory.clustering.fit import freeze
 from overstory.clustering.model import ClusterModel, Member
 from overstory.clustering.rule import calibrate, nearest
+from overstory.clustering.space import Space, build_space
 
 
 def reembed(model: ClusterModel, members: Sequence[Member]) -> ClusterModel:

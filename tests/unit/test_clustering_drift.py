@@ -58,6 +58,14 @@ def test_cohesion_is_the_mean_pairwise_cosine_within_clusters() -> None:
     assert cohesion(fitted(members), members) == pytest.approx((0 + 2 * 0.5**0.5) / 3)
 
 
+def test_a_cluster_of_one_has_no_say_in_cohesion() -> None:
+    lone = ClusterParameters(min_size=1, single_cluster_max=2, target_size=2, fit_max=2)
+    rows = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
+    model = fitted(members_of(rows), lone)
+    assert sizes(model) == [1, 2]
+    assert cohesion(model, members_of(rows)) == pytest.approx(1.0)
+
+
 def test_cohesion_without_clusters_is_zero() -> None:
     assert cohesion(fitted(topical(1)), topical(1)) == 0.0
 
@@ -82,6 +90,14 @@ def test_a_recluster_splits_until_the_corpus_has_the_clusters_it_asks_for() -> N
     finer = recluster(model, members, replace(model.parameters, target_size=10))
     assert len(finer.ids) >= 1.5 * len(model.ids)
     assert finer.parameters.target_size == 10
+
+
+def test_a_recluster_makes_no_more_clusters_than_members() -> None:
+    members = topical(40)
+    finest = ClusterParameters(target_size=2, mean_memberships=3.0, min_size=1, single_cluster_max=2)
+    after = recluster(fitted(members), members, finest)
+    assert covered(after)
+    assert len(after.ids) <= 40
 
 
 @pytest.mark.parametrize("count", [0, 1, 20])

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from overstory.clustering import ClusterParameters, fit
+from overstory.clustering.fit import settle
+from overstory.clustering.model import Naming
+from overstory.clustering.space import build_space
 from overstory.errors import EmbeddingError, SettingsError
-from overstory.identity import derive_id
+from overstory.identity import ClusterId, derive_id
 from tests.unit.clustering_corpora import SMALL, covered, fitted, member, members_of, sizes, topical
 
 
@@ -112,6 +115,13 @@ def test_members_of_two_topics_are_soft() -> None:
     shared = [weights for weights in model.memberships.values() if len(weights) > 1]
     assert 100 <= len(shared) <= 300
     assert all(a >= b for weights in shared for (_, a), (_, b) in pairwise(weights))
+
+
+def test_a_seed_that_no_member_is_nearest_to_makes_no_cluster() -> None:
+    space = build_space(topical(60), 64)
+    naming = Naming("handbook", 2, 1)
+    seeds = dict(zip((ClusterId(c) for c in "abc"), space.points[[0, 1, 1]], strict=True))
+    assert "c" not in settle(space, seeds, ClusterParameters(), naming).shapes
 
 
 def test_one_membership_each_where_the_mean_is_one() -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from overstory.clustering import ClusterModel, above, centroids_as_members, fit_above, update
+from overstory.clustering import ClusterModel, ClusterParameters, above, centroids_as_members, fit_above, update
 from overstory.clustering.geometry import unit
 from overstory.identity import ClusterId
 from tests.unit.clustering_corpora import SMALL, covered, fitted, members_of, topical
@@ -49,12 +49,12 @@ def test_case_26_each_level_is_at_most_half_of_the_one_below(count: int) -> None
 
 
 def test_a_level_of_more_than_half_the_nodes_below_is_not_built() -> None:
-    pairs = members_of(np.repeat(np.eye(9), 2, axis=0))
-    tight = fitted(pairs, SMALL)
-    one_each = fitted(pairs)
-    assert len(one_each.ids) == 1
-    assert fit_above(one_each, summary_hashes(one_each)) is None
-    assert 2 * len(tight.ids) <= 18
+    pairs = ClusterParameters(
+        target_size=2, fit_max=2, secondary_max=2, max_size=3, min_size=1, single_cluster_max=2, mean_memberships=1.0
+    )
+    model = fitted(members_of(np.repeat(np.eye(3), 2, axis=0)), pairs)
+    assert len(model.ids) == 3
+    assert fit_above(model, summary_hashes(model)) is None
 
 
 def test_a_cluster_of_clusters_has_one_parent() -> None:

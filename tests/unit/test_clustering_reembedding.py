@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from overstory.clustering import Member, update
+from overstory.clustering.reembedding import reembed
+from tests.unit.clustering_corpora import covered, fitted, hashes, topical, vectors
+
+
+def turned(members: list[Member], dim: int) -> list[Member]:
+    """The members as another embedder of ``dim`` dimensions sees them, nearly alike."""
+    draw = np.random.default_rng(9)
+    other = draw.normal(size=(members[0].vector.size, dim))
+    return [replace(m, vector=(m.vector @ other).astype(np.float32)) for m in members]
+
+
+@pytest.mark.parametrize("count", [2, 24, 60, 300])
+def test_another_embedder_changes_no_cluster_and_no_child_hash(count: int) -> None:
+    members = topical(count, topics=25)
+    model = fitted(members)
+    after = reembed(model, turned(members, 96))
+    assert after.ids == model.ids
+    assert after.rosters == model.rosters
+    assert hashes(after) == hashes(model)
+    assert after.dimension == 96
+    assert covered(after)
+
+
+def test_an_update_goes_on_in_the_new_space() -> None:
+    *members, added = turned(topical(301, topics=25), 96)
+    model = reembed(fitted(topical(301, topics=25)[:-1]), members)
+    change = update(model, upserts=[added], current=vectors(members))
+    assert 1 <= len(change.dirty) <= 4
+    assert covered(change.model)
+
+
+def test_members_the_model_does_not_know_are_left_to_an_update() -> None:
+    members = topical(300, topics=25)
+    after = reembed(fitted(members[:200]), turned(members, 96))
+    assert set(after.hashes) == {m.id for m in members[:200]}
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_model_without_clusters_stays_as_it_is(count: int) -> None:
+    model = fitted(topical(count))
+    assert reembed(model, turned(topical(30), 96)) is model
