@@ -1,0 +1,149 @@
+"""Which statements a summary is made of: those that add most facts and most of the topic a token."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from overstory.extractive.blocks import BlockKind
+from overstory.extractive.salience import salience, words
+from overstory.extractive.units import Material, Unit
+from overstory.facts import Fact, FactKind
+
+FACT_WEIGHTS = {
+    FactKind.DATE: 1.0,
+    FactKind.QUARTER: 1.2,
+    FactKind.MONEY: 1.2,
+    FactKind.PERCENT: 1.0,
+    FactKind.QUANTITY: 1.0,
+    FactKind.VERSION: 1.0,
+}
+TOPIC_WEIGHT = 12.0
+"""What the whole topic is worth, in facts."""
+LEAD_WEIGHT = 2.5
+"""What the first statement of a source is worth beside its words: it says what the source is about."""
+PART_WEIGHT = 6.0
+"""What it is worth that a part is represented, where parts are told apart."""
+DECISION_WEIGHT = 0.5
+COST_EXPONENT = 0.9
+"""Below 1, so that one long statement beats two of half its worth."""
+OVERHEAD_TOKENS = 4
+"""What a statement costs beside its own tokens: its share of headings and separators."""
+
+_DECISION = re.compile(
+    r"\b(?:chang(?:e|es|ed)|replac(?:es|ed)|reject(?:ed|s)|accept(?:ed|s)|approved|decided|deprecat(?:ed|es|ion)|removed|introduc(?:ed|es)|adds?|added|effective"
+    r"|no longer|must|shall|required|proposes?|supersed(?:ed|es)|withdrawn|prohibit(?:ed|s)|instead of)\b",
+    re.IGNORECASE,
+)
+_HANGS = re.compile(
+    r"(?:This|That|These|Those|It|He|She|They|Such|However|Therefore|Thus|Hence|Also|Then|Instead|Otherwise|Moreover|Furthermore|And|But|So|For example|In this case)\b"
+)
+"""Openings that lean on the sentence before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement with what choosing it would bring and cost."""
+
+    unit: Unit
+    facts: frozenset[tuple[FactKind, str]]
+    words: frozenset[str]
+    bonus: float
+    readability: float
+    tokens: int
+
+
+def candidates(material: Material, source_facts: Sequence[Fact], tokens: Sequence[int], *, separate: bool) -> list[Candidate]:
+    """The statements of ``material`` with the facts that lie in them; ``tokens`` are theirs, in order."""
+    starts = [fact.start for fact in source_facts]
+    found = []
+    for unit, count in zip(material.units, tokens, strict=True):
+        inside = source_facts[bisect_left(starts, unit.start) : bisect_left(starts, unit.end)]
+        stated = frozenset((fact.kind, fact.value) for fact in inside if fact.kind in FACT_WEIGHTS)
+        lead = LEAD_WEIGHT if unit.place == 0 and unit.kind is not BlockKind.FIELD else 0.0
+        decision = DECISION_WEIGHT if _DECISION.search(unit.text) else 0.0
+        bonus = (lead if separate or unit.section.part == 0 else 0.0) + decision
+        found.append(Candidate(unit, stated, words(unit.text), bonus, _readability(unit), count))
+    return found
+
+
+def _readability(unit: Unit) -> float:
+    """A factor, at most 1: what reads badly outside its place must bring more."""
+    factor = 1.0
+    if _HANGS.match(unit.text):
+        factor *= 0.8
+    if unit.text[:1].islower() and unit.kind is BlockKind.PARAGRAPH:
+        factor *= 0.7
+    if unit.opens_list:
+        factor *= 0.3
+    if unit.text.count(" ") < 3 and unit.kind is not BlockKind.FIELD and unit.text.isascii():
+        factor *= 0.6
+    return factor
+
+
+@dataclass(slots=True)
+class _Coverage:
+    """What the chosen statements state."""
+
+    weights: dict[str, float]
+    separate: bool
+    facts: set[tuple[FactKind, str]]
+    words: set[str]
+    parts: set[int]
+
+    def gain(self, candidate: Candidate) -> float:
+        stated = sum(FACT_WEIGHTS[fact[0]] for fact in candidate.facts - self.facts)
+        topic = sum(self.weights.get(word, 0.0) for word in candidate.words - self.words)
+        early = 1.0 + 1.0 / (1.0 + candidate.unit.place)
+        part = PART_WEIGHT if self.separate and candidate.unit.section.part not in self.parts else 0.0
+        return (stated + TOPIC_WEIGHT * early * topic + candidate.bonus * (stated + topic > 0) + part) * candidate.readability
+
+    def lacks(self, candidate: Candidate) -> bool:
+        """Whether the candidate is worth passing the target for."""
+        return bool(candidate.facts - self.facts) or (self.separate and candidate.unit.section.part not in self.parts)
+
+    def add(self, candidate: Candidate) -> None:
+        self.facts |= candidate.facts
+        self.words |= candidate.words
+        self.parts.add(candidate.unit.section.part)
+
+
+def select(
+    found: Sequence[Candidate], titles: Sequence[str], target_tokens: int, max_tokens: int, *, separate: bool
+) -> list[Candidate]:
+    """Choose greedily by gain a token, the best first; beyond the target only what adds facts (lazy greedy, Minoux 1978).
+
+    Args:
+        found: The statements of a source.
+        titles: Its titles: their words weigh more.
+        target_tokens: Length to aim at.
+        max_tokens: Length not to pass.
+        separate: Whether each part is to be represented.
+    """
+    coverage = _Coverage(salience([c.words for c in found], titles), separate, set(), set(), set())
+    heap = [(-_ratio(coverage.gain(c), c), n, 0) for n, c in enumerate(found)]
+    heapq.heapify(heap)
+    chosen: list[Candidate] = []
+    spent = 0
+    while heap:
+        ratio, n, asked = heapq.heappop(heap)
+        candidate = found[n]
+        cost = candidate.tokens + OVERHEAD_TOKENS
+        if ratio >= 0 or spent + cost > max_tokens:
+            continue
+        if asked < len(chosen):
+            heapq.heappush(heap, (-_ratio(coverage.gain(candidate), candidate), n, len(chosen)))
+            continue
+        if chosen and spent + cost > target_tokens and not coverage.lacks(candidate):
+            continue
+        chosen.append(candidate)
+        coverage.add(candidate)
+        spent += cost
+    return chosen
+
+
+def _ratio(gain: float, candidate: Candidate) -> float:
+    return gain / (candidate.tokens + OVERHEAD_TOKENS) ** COST_EXPONENT
