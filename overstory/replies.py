@@ -11,6 +11,10 @@ from overstory.prompts import squeeze
 _OPENING_CHARS = 240
 """Refusals and remarks about missing material stand at the beginning."""
 
+_CUT = {"length", "max_tokens", "model_length", "max_output_tokens"}
+_FILTERED = {"content_filter", "safety", "prohibited_content", "recitation", "blocklist"}
+"""Reasons for an end in the words of OpenAI and of those who pass on their own (Anthropic, Mistral, Gemini)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -27,7 +31,9 @@ class Verdict:
 
     text: str
     failure: str = ""
-    """``refusal``, ``empty``, ``nothing``, ``echo``, ``truncated``, ``content filter`` or ``only reasoning``."""
+    """``refusal``, ``empty``, ``nothing``, ``echo``, ``truncated``, ``too long``, ``content filter`` or
+    ``only reasoning``.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +53,11 @@ def judge(reply: Reply, question: Question) -> Verdict:
     """
     if reply.refusal.strip():
         return Verdict("", "refusal")
-    if reply.finish_reason == "content_filter":
+    if reply.finish_reason.lower() in _FILTERED:
         return Verdict("", "content filter")
     cleaned = normalize(reply.text).strip()
     thoughtless = _without_reasoning(cleaned, question.material)
-    if reply.finish_reason == "length":
+    if reply.finish_reason.lower() in _CUT:
         return Verdict("", "truncated")
     if cleaned and not thoughtless:
         return Verdict("", "only reasoning")

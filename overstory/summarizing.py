@@ -18,6 +18,7 @@ CONTENT_ATTEMPTS = 2
 """Times that one prompt is asked before an unusable answer counts as a failure."""
 
 MOST_HALVINGS = 16
+_TOKENIZERS_DIFFER = 2
 
 Count = Callable[[str], int]
 
@@ -31,6 +32,11 @@ class Ask:
     tokens: int
     """Input tokens, the chat protocol's own included."""
     max_tokens: int
+
+    @property
+    def size(self) -> int:
+        """What it takes of the window: the prompt and room for the reply."""
+        return self.tokens + self.max_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +54,17 @@ class Window:
     tokens: int | None = None
     """Input and output tokens together; None if unknown."""
     turned_away: int | None = None
-    """The smallest prompt that the endpoint called too long."""
+    """The smallest size, likewise, that the endpoint called too long."""
 
     def fits(self, ask: Ask) -> bool:
         """Whether ``ask`` is worth a call."""
-        if self.turned_away is not None and ask.tokens >= self.turned_away:
+        if self.turned_away is not None and ask.size >= self.turned_away:
             return False
-        return self.tokens is None or ask.tokens + ask.max_tokens <= self.tokens
+        return self.tokens is None or ask.size <= self.tokens
 
     def learn(self, ask: Ask) -> None:
         """Remember that the endpoint turned ``ask`` away."""
-        self.turned_away = min(ask.tokens, self.turned_away or ask.tokens)
+        self.turned_away = min(ask.size, self.turned_away or ask.size)
 
 
 def write(request: SummaryRequest, template: PromptTemplate, window: Window, count: Count) -> Writing:
@@ -116,10 +122,9 @@ class _Asking:
             return [Verdict(texts[0])]
         ask = self._ask(texts)
         if self.window.fits(ask):
-            answer = yield from _answer(ask)
+            answer = yield from self._answer(ask)
             if isinstance(answer, Verdict):
                 return [answer]
-            self.window.learn(ask)
         halves = halve(texts, self.count) if depth < MOST_HALVINGS else None
         if halves is None:
             return [Verdict("", "context overflow")]
@@ -130,6 +135,19 @@ class _Asking:
                 break
         return written
 
+    def _answer(self, ask: Ask) -> Generator[Ask, Verdict | Overflow, Verdict | Overflow]:
+        """A good verdict, the last of the bad ones, or the news that the prompt is too long."""
+        answer: Verdict | Overflow = Verdict("", "empty")
+        for _ in range(CONTENT_ATTEMPTS):
+            answer = yield ask
+            if isinstance(answer, Overflow):
+                self.window.learn(ask)
+            if isinstance(answer, Overflow) or not answer.failure:
+                break
+            if answer.failure == "truncated":
+                ask = replace(ask, max_tokens=2 * ask.max_tokens)
+        return answer
+
     def _ask(self, texts: Sequence[str]) -> Ask:
         request = self.request
         prompt = self.template.render(request.kind, texts, request.target_tokens)
@@ -137,16 +155,11 @@ class _Asking:
         return Ask(prompt, question, self.count(prompt) + CHAT_TOKENS, request.max_tokens)
 
 
-def _answer(ask: Ask) -> Generator[Ask, Verdict | Overflow, Verdict | Overflow]:
-    """A good verdict, the last of the bad ones, or the news that the prompt is too long."""
-    answer: Verdict | Overflow = Verdict("", "empty")
-    for _ in range(CONTENT_ATTEMPTS):
-        answer = yield ask
-        if isinstance(answer, Overflow) or not answer.failure:
-            break
-        if answer.failure == "truncated":
-            ask = replace(ask, max_tokens=2 * ask.max_tokens)
-    return answer
+def within_limit(verdict: Verdict, ask: Ask, count: Count) -> Verdict:
+    """``verdict``, unless the endpoint ignored ``max_tokens`` by more than tokenizers differ."""
+    if count(verdict.text) > _TOKENIZERS_DIFFER * ask.max_tokens:
+        return Verdict("", "too long")
+    return verdict
 
 
 def halve(texts: Sequence[str], count: Count) -> tuple[list[str], list[str]] | None:

@@ -25,10 +25,11 @@ _QUOTA_CODES = {
 _OVERFLOW_CODES = {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length"}
 _OVERFLOW_TEXT = re.compile(
     r"context (length|size|window)|maximum context|too many (input )?tokens|prompt is too long|"
-    r"input is too long|reduce the length|exceeds? the (maximum|available|model)[^.]{0,40}(tokens|context)|"
-    r"request too large",
+    r"input is too long|reduce the length|exceeds? the (maximum|available|model)[^.]{0,40}(tokens|context)",
     re.I,
 )
+_LARGER_THAN_A_MINUTE = re.compile(r"request too large", re.I)
+"""In a rate limit: waiting would never help. Other words about tokens there do speak of waiting."""
 _TRANSIENT = {408, 409, 429}
 _SAFE_CODE = re.compile(r"[A-Za-z][A-Za-z_.]{1,47}")
 
@@ -90,7 +91,7 @@ def _of_status(
             hint="Add credit or raise its limit, then run the same command: it goes on where it stopped",
             status=status,
         )
-    if status == 413 or (status in (400, 422, 429, 500) and _is_overflow(error, codes)):
+    if _is_overflow(error, status, codes):
         return ContextOverflow(f"A prompt does not fit the window of {model}", hint="Lower window_tokens")
     if status == 401 or 300 <= status < 400 or status in (404, 405) or (status == 403 and not answered):
         return _refused(status, codes, where, model)
@@ -128,8 +129,13 @@ def _codes(error: Any) -> set[str]:
     return {str(code).lower() for code in found if isinstance(code, str)}
 
 
-def _is_overflow(error: Any, codes: set[str]) -> bool:
-    return bool(codes & _OVERFLOW_CODES) or _OVERFLOW_TEXT.search(str(error.message)) is not None
+def _is_overflow(error: Any, status: int, codes: set[str]) -> bool:
+    message = str(error.message)
+    if status == 429:
+        return _LARGER_THAN_A_MINUTE.search(message) is not None
+    if status in (400, 422, 500):
+        return bool(codes & _OVERFLOW_CODES) or _OVERFLOW_TEXT.search(message) is not None
+    return status == 413
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime) -> float | None:

@@ -12,7 +12,7 @@ from overstory.ports import Call, SummaryOutcome, SummaryRequest
 from overstory.prompts import PromptTemplate
 from overstory.replies import Verdict, judge
 from overstory.settings import Prices
-from overstory.summarizing import Ask, Count, Overflow, Window, advance, write
+from overstory.summarizing import Ask, Count, Overflow, Window, advance, within_limit, write
 
 UNANSWERED_IN_A_ROW = 10
 """So many requests without any answer in between end the run: the endpoint is down, or refuses them all."""
@@ -82,7 +82,7 @@ class Session:
                 gate=self.gate,
                 retries=self.retries,
                 key=request.key,
-                tokens=ask.tokens + ask.max_tokens,
+                tokens=ask.size,
             )
         except ContextOverflow:
             return Overflow()
@@ -109,7 +109,7 @@ class Session:
         except ContextOverflow:
             meter("context overflow")
             raise
-        verdict = judge(answer.reply, ask.question)
+        verdict = within_limit(judge(answer.reply, ask.question), ask, self.count)
         meter(verdict.failure or "ok", *self._usage(ask, answer))
         return verdict
 

@@ -110,10 +110,14 @@ def test_request_larger_than_the_tokens_of_a_minute_is_an_overflow() -> None:
     assert isinstance(status_error(429, body), ContextOverflow)
 
 
-def test_plain_rate_limit_that_speaks_of_a_quota_is_no_empty_account() -> None:
-    meaning = status_error(429, {"message": "You exceeded your current quota, retry in 20s", "code": "429"})
+@pytest.mark.parametrize(
+    "message", ["You exceeded your current quota, retry in 20s", "Too many tokens, please wait before trying again"]
+)
+def test_plain_rate_limit_is_neither_an_empty_account_nor_an_overflow(message: str) -> None:
+    meaning = status_error(429, {"message": message, "code": "429"})
 
     assert isinstance(meaning, AttemptError)
+    assert meaning.congested
 
 
 def test_filter_of_the_prompt_is_a_failure_of_that_request() -> None:

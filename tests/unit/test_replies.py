@@ -140,12 +140,14 @@ def test_custom_template_is_recognized_in_an_echo() -> None:
     assert failure("Fasse den folgenden Text in zwei Sätzen zusammen: Pro", Question(MATERIAL, phrases)) == "echo"
 
 
-def test_case_43_reply_cut_at_the_limit_is_no_summary() -> None:
-    assert judge(Reply(SUMMARY, finish_reason="length"), QUESTION).failure == "truncated"
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS", "model_length"])
+def test_case_43_reply_cut_at_the_limit_is_no_summary(reason: str) -> None:
+    assert judge(Reply(SUMMARY, finish_reason=reason), QUESTION).failure == "truncated"
 
 
-def test_reply_taken_away_by_a_filter_is_no_summary() -> None:
-    assert judge(Reply(SUMMARY, finish_reason="content_filter"), QUESTION).failure == "content filter"
+@pytest.mark.parametrize("reason", ["content_filter", "SAFETY"])
+def test_reply_taken_away_by_a_filter_is_no_summary(reason: str) -> None:
+    assert judge(Reply(SUMMARY, finish_reason=reason), QUESTION).failure == "content filter"
 
 
 @pytest.mark.parametrize(

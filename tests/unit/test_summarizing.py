@@ -174,6 +174,21 @@ def test_summaries_that_cannot_be_merged_are_a_failure() -> None:
     assert model.write(request("a b c d")).failure == "context overflow"
 
 
+def test_room_for_a_longer_answer_that_is_turned_away_splits_no_other_request() -> None:
+    window = Window()
+    first = advance(write(request("one", target=10), TEMPLATE, window, words), None)
+    assert isinstance(first, Ask)
+    writing = write(request("one", target=10), TEMPLATE, window, words)
+    advance(writing, None)
+    doubled = advance(writing, Verdict("", "truncated"))
+    assert isinstance(doubled, Ask)
+
+    advance(writing, Overflow())
+
+    assert not window.fits(doubled)
+    assert window.fits(first)
+
+
 def test_failed_piece_ends_the_request() -> None:
     model = Model(window=2, verdicts=[Verdict("", "refusal")] * 2)
 
