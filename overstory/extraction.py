@@ -25,50 +25,10 @@ MARKDOWN = "text/markdown"
 PLAIN = "text/plain"
 SOURCE_CODE = "text/x-source"
 
-_SOURCE_SUFFIXES = (  # fmt: skip
-    ".py",
-    ".pyi",
-    ".js",
-    ".jsx",
-    ".ts",
-    ".tsx",
-    ".java",
-    ".kt",
-    ".c",
-    ".h",
-    ".cc",
-    ".cpp",
-    ".hpp",
-    ".cs",
-    ".go",
-    ".rs",
-    ".rb",
-    ".php",
-    ".pl",
-    ".sh",
-    ".bash",
-    ".ps1",
-    ".sql",
-    ".r",
-    ".jl",
-    ".scala",
-    ".swift",
-    ".lua",
-    ".yaml",
-    ".yml",
-    ".toml",
-    ".ini",
-    ".cfg",
-    ".conf",
-    ".jsonl",
-    ".css",
-    ".scss",
-    ".tex",
-    ".mk",
-    ".cmake",
-    ".proto",
-    ".tf",
-)
+_SOURCE_SUFFIXES = """
+.py .pyi .js .jsx .ts .tsx .java .kt .c .h .cc .cpp .hpp .cs .go .rs .rb .php .pl .sh .bash .ps1 .sql .r .jl .scala
+.swift .lua .yaml .yml .toml .ini .cfg .conf .jsonl .css .scss .tex .mk .cmake .proto .tf
+"""
 _BY_SUFFIX = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"), MARKDOWN),
     **dict.fromkeys((".html", ".htm", ".xhtml"), HTML),
@@ -81,7 +41,7 @@ _BY_SUFFIX = {
     ".log": "text/x-log",
     ".json": "application/json",
     ".xml": "application/xml",
-    **dict.fromkeys(_SOURCE_SUFFIXES, SOURCE_CODE),
+    **dict.fromkeys(_SOURCE_SUFFIXES.split(), SOURCE_CODE),
 }
 _TITLED = {MARKDOWN, PLAIN, "text/x-rst", HTML, PDF, DOCX, EPUB}
 """Media types in which a line that looks like a heading is one."""
