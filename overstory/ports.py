@@ -120,6 +120,7 @@ class Summarizer(Protocol):
         Raises:
             QuotaExhausted: The account is empty; outcomes so far were stored.
             ModelRefusedAccess: Wrong key, model or address; nothing can succeed.
+            ModelUnavailable: The endpoint stopped answering; outcomes so far were stored.
         """
         ...
 
