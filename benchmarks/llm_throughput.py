@@ -74,11 +74,11 @@ def measure(setting: Setting) -> dict[str, float]:
         )
         model.summarize_many(requests(1), store)  # imports and vocabulary are no throughput
         stored = 0
-        used = _cpu_seconds()
+        used = cpu_seconds()
         started = time.perf_counter()
         model.summarize_many(requests(setting.requests), store)
         wall = time.perf_counter() - started
-        used = _cpu_seconds() - used
+        used = cpu_seconds() - used
         stats = json.load(urllib.request.urlopen(f"{url.removesuffix('/v1')}/stats"))
     return {
         "requests": stored,
@@ -92,7 +92,7 @@ def measure(setting: Setting) -> dict[str, float]:
     }
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
