@@ -1,7 +1,7 @@
 """Stable soft clusters: fitted once, then changed one member at a time without moving the others.
 
 ``fit`` makes a model, ``update`` applies changes to it, ``drift`` and ``propose`` tell when and for what price to
-``recluster``, ``fit_above`` builds the level above. No random numbers, no I/O (docs/decisions, clusters).
+``recluster``, ``fit_above`` builds the level above. No random numbers, no I/O (docs/decisions/0004-clusters.md).
 """
 
 from overstory.clustering.drift import Drift, Proposal, cohesion, drift, propose

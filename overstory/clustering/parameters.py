@@ -13,7 +13,7 @@ _RAMP = 4
 
 @dataclass(frozen=True, slots=True)
 class ClusterParameters:
-    """Sizes, memberships and thresholds of soft clusters (measured choices: docs/decisions, clusters).
+    """Sizes, memberships and thresholds of soft clusters (measured choices: docs/decisions/0004-clusters.md).
 
     Raises:
         SettingsError: A value is out of its range, or two values contradict each other.
