@@ -11,4 +11,14 @@ from overstory.facts.checking import FactCheck, FactCheckRecord, KindCount, chec
 from overstory.facts.extracting import extract
 from overstory.facts.model import GATED_KINDS, Fact, FactKind, split_limit
 
-__all__ = ["GATED_KINDS", "Fact", "FactCheck", "FactCheckRecord", "FactKind", "KindCount", "check", "extract", "split_limit"]
+__all__ = [
+    "GATED_KINDS",
+    "Fact",
+    "FactCheck",
+    "FactCheckRecord",
+    "FactKind",
+    "KindCount",
+    "check",
+    "extract",
+    "split_limit",
+]

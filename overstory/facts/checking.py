@@ -102,7 +102,9 @@ def check(source: Iterable[Fact], summary: Iterable[Fact]) -> FactCheck:
         facts=sum(kind in GATED_KINDS for kind, _ in wanted),
         kept=sum(kind in GATED_KINDS for kind, _ in kept),
         unsupported=tuple(
-            fact for key, fact in stated.items() if key[0] in GATED_KINDS and key[1] not in coarser and not _states(wanted_limits, key)
+            fact
+            for key, fact in stated.items()
+            if key[0] in GATED_KINDS and key[1] not in coarser and not _states(wanted_limits, key)
         ),
         by_kind=_by_kind(wanted, kept),
         lost=tuple(fact for key, fact in wanted.items() if key[0] in GATED_KINDS and key not in kept),

@@ -1,16 +1,34 @@
-"""Facts of a text: one scan by a combined pattern, a closed vocabulary decides what each hit is."""
+"""Facts of a text: one scan by a combined pattern, then a reader for each of its branches."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from overstory.facts import normalizing, patterns
-from overstory.facts.amounts import amounts, money
-from overstory.facts.model import Fact, FactKind
-from overstory.facts.versions import more_versions, version
+from overstory.facts import normalizing, patterns, periods
+from overstory.facts.amounts import amounts
+from overstory.facts.hits import Hit, Reader, Reading
+from overstory.facts.model import Fact
+from overstory.facts.money import money
+from overstory.facts.names import names as names_of
+from overstory.facts.versions import versions
 
-Hits = Iterator[tuple[FactKind, int, int, str]]
+_READERS: dict[str, Reader] = {
+    "iso": periods.date(normalizing.numeric_date),
+    "isomonth": periods.date(normalizing.numeric_date),
+    "cjk": periods.date(normalizing.numeric_date),
+    "dmy": periods.date(normalizing.day_month_year),
+    "dayfirst": periods.date(normalizing.named_date),
+    "monthfirst": periods.date(normalizing.named_date),
+    "span": periods.date(normalizing.named_date),
+    "month": periods.date(normalizing.named_date),
+    "years": periods.years,
+    "quarter": periods.quarter,
+    "fiscal": periods.fiscal,
+    "version": versions,
+    "money": money,
+    "number": amounts,
+    "words": amounts,
+}
 
 
 def extract(text: str, *, names: bool = True) -> tuple[Fact, ...]:
@@ -20,102 +38,32 @@ def extract(text: str, *, names: bool = True) -> tuple[Fact, ...]:
         text: Any text; markup is read as it stands.
         names: Whether names are looked for too; they are reported, never gated.
     """
-    scanned = patterns.plain(text)
-    found = [Fact(kind, text[start:end], value, start, end) for kind, start, end, value in _hits(scanned, text)]
+    plain = patterns.plain(text)
+    found = list(_gated(plain, text))
     if names:
-        found += [Fact(FactKind.NAME, text[start:end], value, start, end) for start, end, value in _names(scanned)]
-        found.sort(key=lambda fact: (fact.start, -fact.end))
-    return tuple(found)
+        found += names_of(plain)
+    found.sort(key=_place)
+    return tuple(Fact(kind, text[start:end], value, start, end) for kind, start, end, value in found)
 
 
-def _hits(scanned: str, text: str) -> Hits:
+def _place(reading: Reading) -> tuple[int, int]:
+    return reading.start, -reading.end
+
+
+def _gated(plain: str, text: str) -> Iterator[Reading]:
     position = 0
-    for match in patterns.GATED.finditer(scanned):
-        if match.start() < position:
+    for trigger in patterns.TRIGGER.finditer(plain):
+        start = trigger.start()
+        match = patterns.GATED.match(plain, start) if start >= position else None
+        if match is None or _in_address(plain, start):
             continue
-        branch = match.lastgroup or ""
-        for hit in _BRANCHES[branch](scanned, match, text):
-            yield hit
-            position = max(position, hit[2])
+        position = match.end()
+        for reading in _READERS[match.lastgroup or ""](Hit(plain, text, match)):
+            yield reading
+            position = max(position, reading.end)
 
 
-def _date(read: Callable[[str], str | None]) -> Callable[[str, re.Match[str], str], Hits]:
-    def hits(scanned: str, match: re.Match[str], text: str) -> Hits:
-        value = read(match.group())
-        if value is not None:
-            yield FactKind.DATE, match.start(), match.end(), value
-
-    return hits
-
-
-def _years(scanned: str, match: re.Match[str], text: str) -> Hits:
-    first, last = re.findall(r"\d{4}", match.group())
-    if first < last:
-        yield FactKind.DATE, match.start(), match.end(), f"{first}..{last}"
-
-
-def _quarter(scanned: str, match: re.Match[str], text: str) -> Hits:
-    value = normalizing.period(match.group())
-    if value is not None:
-        yield FactKind.QUARTER, match.start(), match.end(), value
-
-
-def _fiscal(scanned: str, match: re.Match[str], text: str) -> Hits:
-    surface = match.group()
-    if re.search(patterns.MONTH, surface):
-        date = re.search(rf"{patterns.MONTH}.*", surface, re.DOTALL)
-        value = normalizing.named_date(date.group()) if date else None
-        if date and value:
-            yield FactKind.QUARTER, match.start(), match.end(), f"FY{value[:4]}"
-            yield FactKind.DATE, match.start() + date.start(), match.end(), value
-        return
-    start = match.start()
-    for found in re.finditer(r"\d{4}(?:[/-]\d\d(?:\d\d)?)?|\d\d", surface):
-        yield FactKind.QUARTER, start, match.start() + found.end(), f"FY{normalizing.year(found.group())}"
-        start = match.start() + found.end()
-        start += len(surface[found.end() :]) - len(re.sub(r"^\D+", "", surface[found.end() :]))
-
-
-def _versions(scanned: str, match: re.Match[str], text: str) -> Hits:
-    hit = version(scanned, match)
-    if hit is not None:
-        yield hit
-        yield from more_versions(scanned, hit[2])
-
-
-_NAME_STARTS = frozenset(
-    "The A An This That These Those If In On At By For From With To When Where While As And Or But Not No Yes It Its We You Your They He She"
-    " Our All Any Each Every Some Such See Use Using Also Both After Before During Since Until Please Note There Here How What Why Who"
-    " Which Then Thus However Although Because Given Let Once Only Other Another Under Over".split()
-)
-
-
-def _names(scanned: str) -> Iterator[tuple[int, int, str]]:
-    for match in patterns.NAME.finditer(scanned):
-        surface, start = match.group(), match.start()
-        first, gap, rest = surface.partition(" ")
-        if gap and first in _NAME_STARTS:
-            start += len(first) + 1
-            surface = rest
-            if " " not in surface and surface[1:] == surface[1:].lower():
-                continue
-        yield start, match.end(), surface
-
-
-_BRANCHES: dict[str, Callable[[str, re.Match[str], str], Hits]] = {
-    "iso": _date(normalizing.numeric_date),
-    "isomonth": _date(normalizing.numeric_date),
-    "cjk": _date(normalizing.numeric_date),
-    "dmy": _date(normalizing.day_month_year),
-    "dayfirst": _date(normalizing.named_date),
-    "monthfirst": _date(normalizing.named_date),
-    "span": _date(normalizing.named_date),
-    "month": _date(normalizing.named_date),
-    "years": _years,
-    "quarter": _quarter,
-    "fiscal": _fiscal,
-    "version": _versions,
-    "money": money,
-    "number": amounts,
-    "words": amounts,
-}
+def _in_address(plain: str, start: int) -> bool:
+    """Whether a hit lies in a URL, whose numbers state nothing."""
+    before = plain[max(0, start - 160) : start]
+    return "/" in before and patterns.ADDRESS.search(before) is not None

@@ -7,35 +7,31 @@ import re
 from overstory.facts.vocabulary import MONTHS, ONES, ORDINALS, SCALES, TENS
 
 _NUMBER = re.compile(r"\d+", re.ASCII)
-_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(:\d\d)?(?:\.\d+)?\s?([ap])?\.?(?:m\b)?\.?\s?(utc|gmt|z|[+-]\d\d:?\d\d)?", re.ASCII)
+_CLOCK = re.compile(
+    r"(\d{1,2}):(\d\d)(:\d\d)?(?:\.\d+)?\s?([ap])?\.?(?:m\b)?\.?\s?(utc|gmt|z|[+-]\d\d:?\d\d)?", re.ASCII
+)
 _ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th)\b", re.ASCII)
 _MONTH = re.compile(r"[a-z]{3,}", re.ASCII)
-_PERIOD = re.compile(r"([qh])\s?([1-4])|([1-4])\s?([qh])|(first|second|third|fourth|1st|2nd|3rd|4th)\s+(?:\w+\s+)?(quarter|half)", re.ASCII)
-_CJK_QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
+_PERIOD = re.compile(
+    r"([qh])\s?([1-4])|([1-4])\s?([qh])|(first|second|third|fourth|1st|2nd|3rd|4th)\s+(?:\w+\s+)?(quarter|half)",
+    re.ASCII,
+)
+_CJK_PERIOD = re.compile(r"第?([1-4一二三四])(?:四半期|季度)")
+_CJK_QUARTERS = {"一": "1", "二": "2", "三": "3", "四": "4"}
 
 
 def number(text: str) -> str:
-    """A number without separators and trailing zeros: ``1,000`` and ``1 000.0`` are ``1000``."""
-    digits = text.replace(",", "").replace(" ", "")
-    if "." in digits:
-        digits = digits.rstrip("0").rstrip(".")
-    return digits.lstrip("0") or "0" if not digits.startswith("0.") else digits
+    """A number without separators and needless zeros: ``1,000`` and ``1 000.0`` are ``1000``."""
+    return scaled(text, 1)
 
 
 def scaled(text: str, factor: int) -> str:
-    """A number times a power of ten, exactly: ``3.4`` and ``10**6`` give ``3400000``."""
-    whole, _, fraction = number(text).partition(".")
-    if whole.startswith("0") and not fraction:
-        return "0"
-    shift = len(fraction)
-    return _decimal(int(whole + fraction) * factor, shift)
-
-
-def _decimal(units: int, shift: int) -> str:
-    if not shift:
-        return str(units)
-    digits = str(units).rjust(shift + 1, "0")
-    return number(f"{digits[:-shift]}.{digits[-shift:]}")
+    """A number times a factor, exactly: ``3.4`` and ``10**6`` give ``3400000``."""
+    whole, _, fraction = text.replace(",", "").replace(" ", "").partition(".")
+    units = str(int(whole + fraction) * factor).rjust(len(fraction) + 1, "0")
+    if not fraction:
+        return units
+    return f"{units[: -len(fraction)]}.{units[-len(fraction) :]}".rstrip("0").rstrip(".")
 
 
 def spelled(text: str) -> int:
@@ -60,17 +56,17 @@ def year(text: str) -> str:
 def numeric_date(text: str) -> str | None:
     """``2025-07-01`` of ``2025-7-1T12:00Z``, ``2025/07/01``, ``2025年7月1日``; None where no such day exists."""
     clock = _CLOCK.search(text)
-    parts = [int(p) for p in _NUMBER.findall(text[: clock.start()] if clock else text)]
+    parts = [int(part) for part in _NUMBER.findall(text[: clock.start()] if clock else text)]
     if parts[0] < 100:
-        return _day("-", *parts)
-    return _day(f"{parts[0]:04d}", *parts[1:], clock=_time(clock))
+        return _day("-", parts)
+    return _day(f"{parts[0]:04d}", parts[1:], _time(clock))
 
 
 def day_month_year(text: str) -> str | None:
     """``03/02/2025`` is ambiguous, ``13/02/2025`` and ``03.02.2025`` are not."""
     first, second, years = _NUMBER.findall(text)
-    day_first = _day(years, int(second), int(first))
-    month_first = _day(years, int(first), int(second))
+    day_first = _day(years, [int(second), int(first)])
+    month_first = _day(years, [int(first), int(second)])
     if "." in text or not month_first:
         return day_first
     if not day_first or day_first == month_first:
@@ -87,17 +83,19 @@ def named_date(text: str) -> str | None:
     years = next((n for n in numbers if len(n) == 4), "-")
     days = [int(n) for n in numbers if len(n) < 3]
     if len(days) == 2:
-        ends = [_day(years, month, day) for day in days]
+        ends = [_day(years, [month, day]) for day in days]
         return f"{ends[0]}..{ends[1]}" if all(ends) else None
-    return _day(years, month, *days, clock=_time(clock))
+    return _day(years, [month, *days], _time(clock))
 
 
-def _day(years: str, month: int | None = None, day: int | None = None, clock: str = "") -> str | None:
-    if month is None:
+def _day(years: str, parts: list[int], clock: str = "") -> str | None:
+    """A year with as much of month and day as there is."""
+    if not parts:
         return years
-    if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
+    month, *days = parts
+    if not 1 <= month <= 12 or (days and not 1 <= days[0] <= 31):
         return None
-    return f"{years}-{month:02d}" + (f"-{day:02d}{clock}" if day is not None else "")
+    return f"{years}-{month:02d}" + (f"-{days[0]:02d}{clock}" if days else "")
 
 
 def _time(clock: re.Match[str] | None) -> str:
@@ -125,12 +123,12 @@ def period(text: str) -> str | None:
 
 
 def _label(lower: str) -> tuple[str, str] | None:
+    """The name of a quarter or half, and the text without it."""
     found = _PERIOD.search(lower)
     if found:
         letter = (found[1] or found[4] or found[6])[0].upper()
         which = int(found[2] or found[3] or ORDINALS[found[5]])
-        return (f"{letter}{which}", lower[: found.start()] + lower[found.start():found.end()].replace(found.group(), " ") + lower[found.end() :]) if letter == "Q" or which < 3 else None
-    cjk = re.search(r"第?([1-4一二三四])(?:四半期|季度)", lower)
-    if cjk:
-        return f"Q{_CJK_QUARTERS.get(cjk[1]) or cjk[1]}", lower[: cjk.start()]
-    return None
+        rest = f"{lower[: found.start()]} {lower[found.end() :]}"
+        return (f"{letter}{which}", rest) if letter == "Q" or which < 3 else None
+    cjk = _CJK_PERIOD.search(lower)
+    return (f"Q{_CJK_QUARTERS.get(cjk[1], cjk[1])}", lower[: cjk.start()]) if cjk else None

@@ -83,7 +83,7 @@ QUARTER_BRANCHES = rf"""
 AMOUNT_BRANCHES = rf"""
   (?P<money>(?<![\w$]){_SYMBOL}{_S}?{_ONE_AMOUNT}(?:{_S}\d+{_S}?(?:million|thousand)\b)?
      (?:(?:[ ]?-[ ]?[$€£¥]?|{_S}to{_S}){_ONE_AMOUNT}(?![\w%]))?(?:[ ]?(?:{_CODES})\b)?)
- |(?P<version>\b[vV](?:ersions?\b|er\.)?[ ]?(?:is[ ]|:[ ])?\d+(?:\.\d+)*(?:\.x|(?:-?(?:a|b|rc|alpha|beta|dev|post))\.?\d*)?(?![\w])
+ |(?P<version>(?<![\w/.-])[vV](?:ersions?\b|er\.)?[ ]?(?:is[ ]|:[ ])?\d+(?:\.\d+)*(?:\.x|(?:-?(?:a|b|rc|alpha|beta|dev|post))\.?\d*)?(?![\w])
      |{_FREE}\d+(?:\.\d+){{2,}}(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)\.?\d*)?(?![\w-])(?!\.\d)
      |{_FREE}\d+\.\d+(?:-?(?:a|b|rc|alpha|beta)\.?\d+)(?![\w-]))
  |(?P<number>{_FREE}{NUMBER}(?:(?:[ ]?-[ ]?|{_S}to{_S}){NUMBER}(?![\d:/-]))?)
@@ -93,8 +93,15 @@ AMOUNT_BRANCHES = rf"""
 GATED = re.compile(f"{DATE_BRANCHES}|{QUARTER_BRANCHES}|{AMOUNT_BRANCHES}", re.VERBOSE | re.ASCII)
 """Everything that may be a gated fact; ``match.lastgroup`` names the branch."""
 
+TRIGGER = re.compile(
+    rf"\d+|[$€£¥₹₩₽₪第]|\b(?:{MONTH}\b|[QH][1-4]|FY|CY|[Ff]iscal|[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|FIRST|SECOND|THIRD|FOURTH"
+    rf"|[vV][\d.e]|US|[A-Z]{{1,2}}\$|(?:{_CODES})\b|(?i:{_WORD_NUMBERS})\b)",
+    re.ASCII,
+)
+"""Where a gated fact may begin: the combined pattern is tried at these places only, which is four times as fast."""
+
 SUFFIX = re.compile(
-    r"(?P<gap>-|[ \t]*\n?[ \t]*)(?P<word>[%‰€£¥₽₩₹₪$×]|°[CF]\b|[A-Za-zµμ]+(?:/[A-Za-z]+)?(?![\w])|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,4}"
+    r"(?P<gap>-|[*_`]{0,3}(?:[ \t]*\n?[ \t]*)[*_`]{0,3})(?P<word>[%‰€£¥₽₩₹₪$×]|°[CF]\b|[A-Za-zµμ]+(?:/[A-Za-z]+)?(?![\w])|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,4}"
     r"|[\u0600-\u065f\u066e-\u06d3]+|[\u0e00-\u0e7f]+)",
     re.ASCII,
 )
@@ -120,7 +127,7 @@ LIMIT = re.compile(
      |(?P<gt>\b(?:(?:more|greater|older|longer|larger|higher)\s+than|over|above|exceed(?:s|ed|ing)?|in\s+excess\s+of|beyond)|>)
      |(?P<lt>\b(?:(?:less|fewer|shorter|younger|smaller|lower)\s+than|under|below)|<)
      |(?P<about>\b(?:about|approximately|approx\.?|around|roughly|nearly|almost|circa|estimated\s+at|an\s+estimated|estimated)|~)
-    )\s*{_FILLER}$""",
+    )[ \t]*\n?[ \t]*{_FILLER}$""",
     re.VERBOSE | re.ASCII | re.IGNORECASE,
 )
 """What stands before an amount and bounds it."""
@@ -134,7 +141,7 @@ NAME_BEFORE = re.compile(
 )
 PREVIOUS_WORD = re.compile(r"([A-Za-z]+)[ \t.\n]*$", re.ASCII)
 TELLS_NUMBER = re.compile(
-    r"\b(?:is|was|are|were|of|to|than|total|totals|totaled|reached|equals|limit|threshold|maximum|minimum|cap|quota|default)[:=]?\s*$",
+    r"\b(?:is|was|are|were|of|to|than|total|totals|totaled|reached|equals|limit|threshold|maximum|minimum|cap|quota|default)[:=]?[ \t]*\n?[ \t]*$",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -143,4 +150,7 @@ NAME = re.compile(
     re.ASCII,
 )
 """Several capitalized words, a word with capitals inside, or an acronym."""
-NATIVE_DIGITS = re.compile(r"[^\W\x00-\x7f\D]+", re.UNICODE)
+ADDRESS = re.compile(r"(?:://|\]\(/|\bwww\.)[^\s<>]*$", re.ASCII)
+"""A place inside a URL."""
+NUMBERING = re.compile(r"\.?[ \t]+[\"'*_(]*[A-Z\u00c0-\uffff]")
+"""What follows a number that numbers a heading or an item at the start of its line."""

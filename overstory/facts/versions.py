@@ -5,57 +5,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from overstory.facts.hits import Hit, Reading
 from overstory.facts.model import FactKind
-from overstory.facts.patterns import MORE_VERSIONS, NAME_BEFORE
-from overstory.facts.vocabulary import LABELS, MONTHS
-
-Hit = tuple[FactKind, int, int, str]
+from overstory.facts.patterns import MORE_VERSIONS, NAME_BEFORE, NUMBERING
+from overstory.facts.vocabulary import FUNCTION_WORDS, LABELS, MONTHS
 
 _PREFIX = re.compile(r"v(?:ersions?\b|er\.)?\s*(?:is\s|:\s)?", re.IGNORECASE)
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-_HEADING = re.compile(r"[ \t]+[A-Z][a-z]")
+_LABEL = re.compile(r"([A-Za-z]+)\.?[ \t\n]*$")
 
 
-def version(scanned: str, match: re.Match[str]) -> Hit | None:
-    """The version that the pattern hit, unless it numbers a heading or is an address."""
-    surface = match.group()
-    value = _PREFIX.sub("", surface, count=1)
-    if _ADDRESS.fullmatch(surface) or _numbers_a_heading(scanned, match.start(), match.end(), surface):
-        return None
-    return FactKind.VERSION, match.start(), match.end(), value.lower()
+def versions(hit: Hit) -> Iterator[Reading]:
+    """The version that the pattern hit and those listed behind it, unless it numbers a heading or is an address."""
+    surface = hit.match.group()
+    start, end = hit.match.span()
+    numbering = surface[0].isdigit() and (numbers_a_line(hit.plain, start, end) or label_before(hit.plain, start))
+    if numbering or _ADDRESS.fullmatch(surface):
+        return
+    yield Reading(FactKind.VERSION, start, end, _PREFIX.sub("", surface, count=1).lower())
+    yield from more_versions(hit.plain, end)
 
 
-def _numbers_a_heading(scanned: str, start: int, end: int, surface: str) -> bool:
-    if not surface[0].isdigit():
-        return False
-    line = scanned[scanned.rfind("\n", 0, start) + 1 : start]
-    return line.strip(" #*\t=") == "" and bool(_HEADING.match(scanned, end)) or label_before(scanned, start)
+def numbers_a_line(plain: str, start: int, end: int) -> bool:
+    """Whether a number stands at the start of a line and a capital behind it: 4.2 License."""
+    line = plain[plain.rfind("\n", 0, start) + 1 : start]
+    return not line.strip(" #*\t=>") and NUMBERING.match(plain, end) is not None
 
 
-def label_before(scanned: str, start: int) -> bool:
+def label_before(plain: str, start: int) -> bool:
     """Whether the word before ``start`` makes a number a label: section 4.2."""
-    before = re.search(r"([A-Za-z]+)\.?[ \t\n]*$", scanned[max(0, start - 16) : start])
+    before = _LABEL.search(plain[max(0, start - 16) : start])
     return before is not None and before[1].lower() in LABELS
 
 
-def named_version(scanned: str, start: int, end: int) -> Hit | None:
+def named_version(hit: Hit) -> Reading | None:
     """``3.6`` behind a name, as in Python 3.6; the number alone is no version."""
-    if "." not in scanned[start:end] or "," in scanned[start:end]:
+    surface = hit.match.group()
+    if "." not in surface or "," in surface:
         return None
-    before = NAME_BEFORE.search(scanned[max(0, start - 24) : start])
+    before = NAME_BEFORE.search(hit.before(24))
     if before is None:
         return None
-    name = (before["name"] or "").lower()
-    if name in LABELS or name in MONTHS or len(name) == 1 or name in _SENTENCE_STARTS:
+    name = (before["name"] or "version").lower()
+    if len(name) == 1 or name in LABELS or name in MONTHS or name in FUNCTION_WORDS:
         return None
-    return FactKind.VERSION, start, end, scanned[start:end]
+    return Reading(FactKind.VERSION, *hit.match.span(), surface)
 
 
-def more_versions(scanned: str, end: int) -> Iterator[Hit]:
+def more_versions(plain: str, end: int) -> Iterator[Reading]:
     """Versions that follow one in a list: 2.7, 3.5 and 3.6."""
-    while found := MORE_VERSIONS.match(scanned, end):
-        yield FactKind.VERSION, found.start("number"), found.end(), found["number"]
+    while found := MORE_VERSIONS.match(plain, end):
+        yield Reading(FactKind.VERSION, found.start("number"), found.end(), found["number"])
         end = found.end()
-
-
-_SENTENCE_STARTS = frozenset("the a an in at about over under from to of for only is was by and or with than if".split())

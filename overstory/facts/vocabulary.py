@@ -45,7 +45,36 @@ MONEY_SCALES = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b":
 CURRENCY_SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₪": "ILS"}
 DOLLAR_PREFIXES = {"US": "USD", "C": "CAD", "CA": "CAD", "A": "AUD", "AU": "AUD", "NZ": "NZD", "HK": "HKD", "S": "SGD"}
 CURRENCY_CODES = frozenset(
-    ["USD", "EUR", "GBP", "JPY", "CNY", "RMB", "INR", "KRW", "RUB", "ILS", "CAD", "AUD", "NZD", "HKD", "SGD", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "TRY", "AED", "SAR"]
+    [
+        "USD",
+        "EUR",
+        "GBP",
+        "JPY",
+        "CNY",
+        "RMB",
+        "INR",
+        "KRW",
+        "RUB",
+        "ILS",
+        "CAD",
+        "AUD",
+        "NZD",
+        "HKD",
+        "SGD",
+        "CHF",
+        "SEK",
+        "NOK",
+        "DKK",
+        "PLN",
+        "CZK",
+        "HUF",
+        "BRL",
+        "MXN",
+        "ZAR",
+        "TRY",
+        "AED",
+        "SAR",
+    ]
 )
 CURRENCY_WORDS = {
     "dollar": "USD",
@@ -106,7 +135,7 @@ TIME_UNITS = _spellings(
     "ns nanosecond nanoseconds nsec nsecs; fortnight fortnights; night nights"
 )
 
-UNITS = TIME_UNITS | _spellings(
+MEASURES = TIME_UNITS | _spellings(
     "byte bytes バイト 字节; bit bits; KB kB kilobyte kilobytes; MB megabyte megabytes; GB gigabyte gigabytes;"
     "TB terabyte terabytes; PB petabyte petabytes; KiB kibibyte kibibytes; MiB mebibyte mebibytes; GiB gibibyte gibibytes;"
     "TiB tebibyte tebibytes; kbit Kbit; Mbit; Gbit; bps; kbps Kbps; Mbps; Gbps; kB/s KB/s; MB/s; GB/s; MiB/s; GiB/s;"
@@ -115,8 +144,12 @@ UNITS = TIME_UNITS | _spellings(
     "m meter meters metre metres; km kilometer kilometers kilometre kilometres 公里 キロ; mile miles mi; foot feet ft; inch inches; yard yards;"
     "acre acres; hectare hectares; kg kilogram kilograms; mg milligram milligrams; gram grams; ton tons tonne tonnes; lb lbs pound pounds; ounce ounces oz;"
     "liter liters litre litres; gallon gallons; barrel barrels; bushel bushels;"
-    "W watt watts; kW kilowatt kilowatts; MW megawatt megawatts; kWh; mV; V volt volts; mA; mAh; uA µA; dB; °C degC; °F; degree degrees;"
-    "x ×; token tokens; word words; character characters char chars 文字 字; line lines; page pages ページ 页 頁; "
+    "W watt watts; kW kilowatt kilowatts; MW megawatt megawatts; kWh; mV; V volt volts; mA; mAh; uA µA; dB; °C degC; °F; degree degrees; x ×"
+)
+"""Units that a number may stand before in the singular: an 80 hour cap."""
+
+COUNTS = _spellings(
+    "token tokens; word words; character characters char chars 文字 字; line lines; page pages ページ 页 頁; "
     "person people persons men women children Americans citizens inhabitants 人 名 명 شخص คน;"
     "employee employees staff; worker workers; student students; user users; member members; customer customers; subscriber subscribers;"
     "contributor contributors; developer developers; participant participants; soldier soldiers; delegate delegates; author authors;"
@@ -126,6 +159,9 @@ UNITS = TIME_UNITS | _spellings(
     "home homes; household households; job jobs; project projects; core cores; CPU CPUs cpus; thread threads; node nodes; replica replicas;"
     "point points; cent cents; share shares; unit units; item items; entry entries 个 個; time times 回 次"
 )
+"""Things that are counted, in the plural but for one."""
+
+UNITS = MEASURES | COUNTS
 """Every known spelling to its canonical one. Matched as written first, then in lower case."""
 
 UNIT_QUALIFIERS = frozenset({"business", "working", "calendar", "consecutive"})
@@ -146,24 +182,264 @@ TIGHT_UNITS = {
 
 ONES = dict(
     zip(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"],
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+        ],
         range(1, 18),
         strict=True,
     )
 ) | {"eighteen": 18, "nineteen": 19}
-TENS = dict(zip(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], range(20, 100, 10), strict=True))
+TENS = dict(
+    zip(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], range(20, 100, 10), strict=True)
+)
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 
 LABELS = frozenset(
-    ["section", "sections", "table", "figure", "fig", "chapter", "appendix", "part", "article", "step", "option", "phase", "case", "level", "type", "class", "rule", "line", "page", "item", "bit", "example", "note", "paragraph", "clause", "exhibit", "schedule", "annex", "title", "volume", "number", "no", "issue", "bug", "pep", "rfc", "port", "id", "argument", "equation", "point", "stage", "tier", "group", "row", "column", "question", "answer", "requirement", "test", "method", "approach", "footnote", "day", "week", "round", "draft", "category"]
+    [
+        "section",
+        "sections",
+        "table",
+        "figure",
+        "fig",
+        "chapter",
+        "appendix",
+        "part",
+        "article",
+        "step",
+        "option",
+        "phase",
+        "case",
+        "level",
+        "type",
+        "class",
+        "rule",
+        "line",
+        "page",
+        "item",
+        "bit",
+        "example",
+        "note",
+        "paragraph",
+        "clause",
+        "exhibit",
+        "schedule",
+        "annex",
+        "title",
+        "volume",
+        "number",
+        "no",
+        "issue",
+        "bug",
+        "pep",
+        "rfc",
+        "port",
+        "id",
+        "argument",
+        "equation",
+        "point",
+        "stage",
+        "tier",
+        "group",
+        "row",
+        "column",
+        "question",
+        "answer",
+        "requirement",
+        "test",
+        "method",
+        "approach",
+        "footnote",
+        "day",
+        "week",
+        "round",
+        "draft",
+        "category",
+    ]
 )
 """A number behind one of these names a thing and counts nothing: step 3, section 4.2."""
 
 NOT_NOUNS = frozenset(
-    ["is", "was", "has", "does", "as", "its", "this", "plus", "minus", "times", "versus", "his", "hers", "us", "always", "perhaps", "yes", "thus", "across", "towards", "besides", "unless", "whereas", "various", "previous", "obvious", "serious", "uses", "returns", "requires", "supports", "means", "needs", "allows", "contains", "makes", "takes", "gives", "adds", "works", "goes", "says", "sets", "shows", "happens", "becomes", "remains", "provides", "includes", "implies", "introduces", "defines", "describes", "specifies", "applies", "follows", "exists", "seems", "appears", "starts", "ends", "begins", "comes", "gets", "lets", "keeps", "puts", "runs", "raises", "calls", "does"]
+    [
+        "is",
+        "was",
+        "has",
+        "does",
+        "as",
+        "its",
+        "this",
+        "plus",
+        "minus",
+        "times",
+        "versus",
+        "his",
+        "hers",
+        "us",
+        "always",
+        "perhaps",
+        "yes",
+        "thus",
+        "across",
+        "towards",
+        "besides",
+        "unless",
+        "whereas",
+        "various",
+        "previous",
+        "obvious",
+        "serious",
+        "uses",
+        "returns",
+        "requires",
+        "supports",
+        "means",
+        "needs",
+        "allows",
+        "contains",
+        "makes",
+        "takes",
+        "gives",
+        "adds",
+        "works",
+        "goes",
+        "says",
+        "sets",
+        "shows",
+        "happens",
+        "becomes",
+        "remains",
+        "provides",
+        "includes",
+        "implies",
+        "introduces",
+        "defines",
+        "describes",
+        "specifies",
+        "applies",
+        "follows",
+        "exists",
+        "seems",
+        "appears",
+        "starts",
+        "ends",
+        "begins",
+        "comes",
+        "gets",
+        "lets",
+        "keeps",
+        "puts",
+        "runs",
+        "raises",
+        "calls",
+        "does",
+    ]
 )
 """Words in -s that are no plural nouns behind a number."""
 
 FUNCTION_WORDS = frozenset(
-    ["a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "by", "for", "from", "with", "without", "as", "is", "are", "was", "were", "be", "been", "has", "have", "had", "will", "would", "can", "could", "may", "might", "must", "shall", "should", "if", "then", "than", "that", "which", "who", "when", "where", "while", "but", "not", "no", "nor", "so", "because", "into", "onto", "over", "under", "per", "it", "they", "we", "you", "this", "these", "those", "there", "here", "both", "either", "each", "every", "all", "any", "some", "such", "only", "also", "just", "even", "still", "yet", "before", "after", "during", "until", "since", "between", "through", "against", "about", "above", "below"]
+    [
+        "a",
+        "an",
+        "the",
+        "and",
+        "or",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "by",
+        "for",
+        "from",
+        "with",
+        "without",
+        "as",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "has",
+        "have",
+        "had",
+        "will",
+        "would",
+        "can",
+        "could",
+        "may",
+        "might",
+        "must",
+        "shall",
+        "should",
+        "if",
+        "then",
+        "than",
+        "that",
+        "which",
+        "who",
+        "when",
+        "where",
+        "while",
+        "but",
+        "not",
+        "no",
+        "nor",
+        "so",
+        "because",
+        "into",
+        "onto",
+        "over",
+        "under",
+        "per",
+        "it",
+        "they",
+        "we",
+        "you",
+        "this",
+        "these",
+        "those",
+        "there",
+        "here",
+        "both",
+        "either",
+        "each",
+        "every",
+        "all",
+        "any",
+        "some",
+        "such",
+        "only",
+        "also",
+        "just",
+        "even",
+        "still",
+        "yet",
+        "before",
+        "after",
+        "during",
+        "until",
+        "since",
+        "between",
+        "through",
+        "against",
+        "about",
+        "above",
+        "below",
+    ]
 )
