@@ -79,9 +79,12 @@ def _failure(text: str, question: Question) -> str:
 
 
 def _echoes(text: str, question: Question) -> bool:
-    squeezed, source = squeeze(text), squeeze(question.material)
-    if any(phrase in squeezed and phrase not in source for phrase in question.phrases):
-        return True
+    squeezed = squeeze(text)
+    repeated = [phrase for phrase in question.phrases if phrase in squeezed]
+    if repeated:
+        source = squeeze(question.material)
+        if any(phrase not in source for phrase in repeated):
+            return True
     tag = _TAGS.search(text)
     return tag is not None and tag.group() not in question.material
 
@@ -119,7 +122,7 @@ def _without_reasoning(text: str, material: str) -> str:
 
 _FENCE = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.S)
 _WRAPPER = re.compile(r"\A<(summary|output|answer|response|material\d*)>\s*(.*?)\s*</\1>\Z", re.S | re.I)
-_SPECIAL = re.compile(r"(?:\s*(?:<\|[a-z_]+\|>|</s>|<end_of_turn>))+\Z")
+_SPECIAL = re.compile(r"(?:<\|[a-z_]{1,24}\|>|</s>|<end_of_turn>)\Z")
 _WORDS = r"summary|overview|résumé|zusammenfassung|resumen|riassunto|resumo|samenvatting|streszczenie"
 _PREAMBLE = re.compile(
     r"\A(?:"
@@ -135,7 +138,7 @@ _PREAMBLE = re.compile(
     re.I,
 )
 _CLOSING = re.compile(
-    r"\n+\s*(?:let me know if|i hope this|feel free to|is there anything else|if you need|"
+    r"(?<!\s)[^\S\n]*+\n\s*+(?:let me know if|i hope this|feel free to|is there anything else|if you need|"
     r"please let me know)[^\n]{0,160}\Z",
     re.I,
 )
@@ -146,8 +149,8 @@ def _without_wrapping(text: str, material: str) -> str:
     """``text`` less code fences, tags, preamble and closing remarks that the material does not hold."""
     for _ in range(4):
         before = text
-        special = _SPECIAL.search(text)
-        if special and special.group().strip() not in material:
+        special = _SPECIAL.search(text, max(0, len(text) - 32))
+        if special and special.group() not in material:
             text = text[: special.start()].strip()
         for pattern in (_FENCE, _WRAPPER):
             if (whole := pattern.match(text)) and text not in material:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from overstory.nodes import NodeKind
 from overstory.prompts import DEFAULT_TEMPLATE, PromptTemplate
@@ -217,6 +219,21 @@ def test_preamble_alone_is_no_summary(preamble: str) -> None:
 )
 def test_wrapping_is_removed(reply: str) -> None:
     assert text(reply) == SUMMARY
+
+
+@given(st.text(), st.sampled_from(["stop", "length"]))
+def test_verdict_is_a_text_or_a_failure_and_stays_so(reply: str, finish_reason: str) -> None:
+    verdict = judge(Reply(reply, finish_reason), QUESTION)
+
+    assert bool(verdict.text) != bool(verdict.failure)
+    if verdict.text:
+        assert judge(Reply(verdict.text), QUESTION) == verdict
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("filler", ["\n", " ", " \n", "#", "*", "<think>", "<|x|> ", "here is ", "```", "a"])
+def test_long_run_of_anything_is_judged_in_linear_time(filler: str) -> None:
+    judge(Reply(f"Pro{filler * 100_000}Starter"), QUESTION)
 
 
 def test_fence_inside_a_summary_is_kept() -> None:
