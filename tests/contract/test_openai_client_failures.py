@@ -302,6 +302,26 @@ def test_interrupt_abandons_hanging_calls_and_keeps_what_was_stored(llm_server: 
     assert llm_server.statuses.count(200) == 10
 
 
+def test_case_18_killed_process_pays_for_no_more_than_its_calls_in_flight_twice(
+    llm_server: LLMServer, tmp_path: Path
+) -> None:
+    concurrency = 4  # as in INTERRUPTED
+    llm_server.when(lambda call: call.index == 60, behave.hangs())
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), llm_server.base_url]
+    log = tmp_path / "stored"
+    with log.open("w") as output, subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=output) as process:
+        llm_server.wait_for(lambda: len(llm_server.chats) > 60)
+        process.kill()
+    stored = {line.split()[1] for line in log.read_text().splitlines()}
+    answered_before_the_kill = llm_server.statuses.count(200)
+
+    rest = summarize(summarizer(llm_server), *(item for item in many(100) if item.key not in stored))
+
+    assert len(stored) + len(rest) == 100
+    assert len(stored) >= answered_before_the_kill - concurrency
+    assert len(llm_server.chats) <= 100 + concurrency
+
+
 KEY = "sk-live-0123456789abcdefSECRET"
 
 LEAKS = {
