@@ -1,0 +1,31 @@
+"""Level 2 and above: summaries of clusters."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from pipelines.assets.stage import Result, asset_options, finished, opened, sharded, told
+from pipelines.resources.deployment import Deployment
+
+DESCRIPTION = """One partition: the summaries of the clusters whose id falls into the shard.
+A summary is stale when a member came, went or got another summary, or the model, the prompt or the lengths changed."""
+
+
+def cluster_summaries_asset(dataset: str) -> dg.AssetsDefinition:
+    """The asset that makes every cluster summary that is not fresh."""
+
+    @dg.asset(
+        **asset_options(dataset, "cluster_summaries", after="memberships", kinds={"openai", "postgres"}),
+        **sharded(dataset, "cluster_summaries"),
+        description=DESCRIPTION,
+    )
+    def cluster_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
+        from overstory.building.cluster_summaries import summarize_clusters
+        from overstory.building.data_versions import cluster_versions
+
+        with opened(context, deployment) as stage:
+            report = finished(summarize_clusters(stage.ctx, stage.shards))
+            versions = cluster_versions(stage.ctx, stage.shards)
+        yield from told(context, report, versions)
+
+    return cluster_summaries

@@ -1,0 +1,31 @@
+"""Level 1: summaries of documents, of their sections and, where wanted, of their leaves."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from pipelines.assets.stage import Result, asset_options, finished, opened, sharded, told
+from pipelines.resources.deployment import Deployment
+
+DESCRIPTION = """One partition: the summaries of the shard's documents, and of their sections and leaves.
+A summary is stale when its leaves or sections changed, or the model, the prompt or the lengths did."""
+
+
+def document_summaries_asset(dataset: str) -> dg.AssetsDefinition:
+    """The asset that makes every summary up to the document that is not fresh."""
+
+    @dg.asset(
+        **asset_options(dataset, "document_summaries", after="leaves", kinds={"openai", "postgres"}),
+        **sharded(dataset, "document_summaries"),
+        description=DESCRIPTION,
+    )
+    def document_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
+        from overstory.building.data_versions import summary_versions
+        from overstory.building.document_summaries import summarize_documents
+
+        with opened(context, deployment) as stage:
+            report = finished(summarize_documents(stage.ctx, stage.shards))
+            versions = summary_versions(stage.ctx, stage.shards)
+        yield from told(context, report, versions)
+
+    return document_summaries

@@ -1,0 +1,31 @@
+"""Source documents and their versions."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from pipelines.assets.stage import Result, asset_options, finished, opened, sharded, told
+from pipelines.resources.deployment import Deployment
+
+DESCRIPTION = """One partition: the source documents whose id falls into the shard, each with its newest text.
+It is stale when a file of the source comes, goes, moves or changes its text."""
+
+
+def documents_asset(dataset: str) -> dg.AssetsDefinition:
+    """The asset that brings the record's documents in line with the source."""
+
+    @dg.asset(
+        **asset_options(dataset, "documents", after=None, kinds={"file", "postgres"}),
+        **sharded(dataset, "documents"),
+        description=DESCRIPTION,
+    )
+    def documents(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
+        from overstory.building.data_versions import document_versions
+        from overstory.building.documents import sync_documents
+
+        with opened(context, deployment) as stage:
+            report = finished(sync_documents(stage.ctx, stage.shards))
+            versions = document_versions(stage.ctx, stage.shards)
+        yield from told(context, report, versions)
+
+    return documents

@@ -1,0 +1,32 @@
+"""How much of the index says what its sources say."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from pipelines import health
+from pipelines.assets.stage import Result, asset_options, opened
+from pipelines.resources.deployment import Deployment
+
+DESCRIPTION = """The state of every node, recomputed from the record's hashes: fresh, stale, missing, failed or orphaned.
+It is the number to watch; a build or the nightly schedule refreshes it."""
+
+
+def index_health_asset(dataset: str) -> dg.AssetsDefinition:
+    """The asset that measures staleness and coverage."""
+
+    @dg.asset(
+        **asset_options(dataset, "index_health", after="cluster_summaries", kinds={"python", "postgres"}),
+        check_specs=health.check_specs(dg.AssetKey([dataset, "index_health"])),
+        description=DESCRIPTION,
+    )
+    def index_health(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
+        from overstory.building.health import examine
+
+        with opened(context, deployment, alone=False) as stage:
+            found = examine(stage.ctx)
+        yield dg.MaterializeResult(
+            metadata=health.metadata(found), check_results=health.check_results(context.asset_key, found)
+        )
+
+    return index_health

@@ -1,0 +1,98 @@
+"""The state of an index as metadata, checks and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from pipelines import plots
+from pipelines.reporting import markdown_table
+
+if TYPE_CHECKING:
+    from overstory.building.context import BuildContext
+    from overstory.building.health import Health
+    from overstory.record import LevelHealth
+
+FRESH = "fresh"
+COVERED = "covered"
+
+
+def check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
+    """Checks that stand at ``index_health``; both warn, since a stale index still serves."""
+    return [
+        dg.AssetCheckSpec(FRESH, asset=asset, description="No node is stale or missing."),
+        dg.AssetCheckSpec(COVERED, asset=asset, description="Every document has a fresh summary."),
+    ]
+
+
+def check_results(asset: dg.AssetKey, health: Health, now: datetime | None = None) -> list[dg.AssetCheckResult]:
+    """Whether the index is fresh, and covers its documents."""
+    behind = {"staleness rate": health.staleness_rate, "seconds behind": seconds_behind(health, now)}
+    covered = {"coverage": health.coverage, "documents": health.documents, "failed": health.documents_failed}
+    warn = dg.AssetCheckSeverity.WARN
+    fresh = health.staleness_rate == 0 and health.documents_pending == 0
+    return [
+        dg.AssetCheckResult(asset_key=asset, check_name=FRESH, passed=fresh, severity=warn, metadata=behind),
+        dg.AssetCheckResult(
+            asset_key=asset, check_name=COVERED, passed=health.coverage == 1, severity=warn, metadata=covered
+        ),
+    ]
+
+
+def seconds_behind(health: Health, now: datetime | None = None) -> float:
+    """Age in seconds of the oldest stale or missing node; 0 when there is none."""
+    if health.stale_since is None:
+        return 0.0
+    return max(0.0, ((now or datetime.now(UTC)) - health.stale_since).total_seconds())
+
+
+def metadata(health: Health) -> dict[str, dg.MetadataValue]:
+    """Rates as numbers, so that the UI plots them over time; states as a table and a picture."""
+    return {
+        "staleness rate": dg.MetadataValue.float(health.staleness_rate),
+        "coverage": dg.MetadataValue.float(health.coverage),
+        "seconds behind": dg.MetadataValue.float(seconds_behind(health)),
+        "documents": dg.MetadataValue.int(health.documents),
+        "documents failed": dg.MetadataValue.int(health.documents_failed),
+        "documents pending": dg.MetadataValue.int(health.documents_pending),
+        "nodes": dg.MetadataValue.int(sum(level.total for level in health.levels)),
+        "states": markdown_table(
+            ("nodes", "level", "fresh", "stale", "missing", "failed", "orphaned"),
+            [(_name(level), str(level.level), *(f"{n:,}" for n in states(level).values())) for level in health.levels],
+        ),
+        "picture": plots.stacked_bars({_name(level): states(level) for level in health.levels}),
+    }
+
+
+def states(level: LevelHealth) -> Mapping[str, int]:
+    """Nodes of a level by state."""
+    return {
+        "fresh": level.fresh,
+        "stale": level.stale,
+        "missing": level.missing,
+        "failed": level.failed,
+        "orphaned": level.orphaned,
+    }
+
+
+def _name(level: LevelHealth) -> str:
+    return level.kind.value.replace("_", " ")
+
+
+def cluster_sizes(ctx: BuildContext) -> dict[str, dg.MetadataValue]:
+    """How many members the clusters have; nothing where there are no clusters."""
+    sizes = [
+        len(tree.members)
+        for level in ctx.record.clusters.levels(ctx.name)
+        for tree in ctx.record.clusters.trees(ctx.name, level)
+    ]
+    if not sizes:
+        return {"clusters": dg.MetadataValue.int(0)}
+    return {
+        "clusters": dg.MetadataValue.int(len(sizes)),
+        "members on average": dg.MetadataValue.float(round(sum(sizes) / len(sizes), 1)),
+        "cluster sizes": plots.histogram(sizes, "members of a cluster", "clusters"),
+    }

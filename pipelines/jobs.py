@@ -1,0 +1,40 @@
+"""Jobs of a dataset."""
+
+from __future__ import annotations
+
+import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as UnresolvedAssetJob
+
+from pipelines.partitions import SHARD_KEYS, shards
+
+DATASET_TAG = "overstory/dataset"
+CAUSE_TAG = "overstory/cause"
+RANGE_START_TAG = "dagster/asset_partition_range_start"
+RANGE_END_TAG = "dagster/asset_partition_range_end"
+
+ALL_SHARDS = {RANGE_START_TAG: SHARD_KEYS[0], RANGE_END_TAG: SHARD_KEYS[-1]}
+"""What makes one run out of all shards; Dagster takes these tags with a run only, not with a job."""
+
+
+def build_all(dataset: str) -> UnresolvedAssetJob:
+    """The job over the whole graph, for the shards that its launcher names."""
+    return dg.define_asset_job(
+        f"{dataset}__build_all",
+        selection=dg.AssetSelection.groups(dataset),
+        partitions_def=shards,
+        executor_def=dg.in_process_executor,
+        tags={DATASET_TAG: dataset, CAUSE_TAG: "manual"},
+        description="Builds every level for the shards that you choose. What is fresh stays as it is.",
+    )
+
+
+def build_changed(dataset: str) -> UnresolvedAssetJob:
+    """The job over the whole graph and all shards in one run; fresh shards are no-ops."""
+    return dg.define_asset_job(
+        f"{dataset}__build_changed",
+        selection=dg.AssetSelection.groups(dataset),
+        partitions_def=shards,
+        executor_def=dg.in_process_executor,
+        tags={DATASET_TAG: dataset, CAUSE_TAG: "manual"},
+        description="Compares the source with the index and builds what changed, in one run. Costs nothing if nothing did.",
+    )

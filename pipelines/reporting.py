@@ -1,0 +1,103 @@
+"""What a stage did, as metadata: ids, kinds and counts only, since Dagster keeps it for ever and no purge reaches it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import dagster as dg
+
+from overstory.building.report import Problem, StageReport, Tally
+from overstory.identity import shard_key
+from pipelines.events import Metadata, ShardResult
+
+LISTED = 50
+"""Failures that a table names; the count has them all."""
+
+
+def shard_results(report: StageReport, versions: Mapping[int, str], shards: Collection[int]) -> list[ShardResult]:
+    """What became of each shard, in order."""
+    return [_shard_result(shard, report.shards.get(shard, Tally()), versions[shard]) for shard in sorted(shards)]
+
+
+def _shard_result(shard: int, tally: Tally, version: str) -> ShardResult:
+    nodes = tally.written + tally.unchanged + tally.failed
+    return ShardResult(shard_key(shard), version, {"status": _status(tally), **counts(tally)}, nodes, tally.failed)
+
+
+def counts(tally: Tally) -> dict[str, dg.MetadataValue]:
+    """The counts of a tally; those of calls only where there were any."""
+    numbers = {
+        "nodes written": tally.written,
+        "nodes unchanged": tally.unchanged,
+        "nodes deleted": tally.deleted,
+        "nodes failed": tally.failed,
+        "answers remembered": tally.remembered,
+        "texts embedded": tally.embedded,
+    }
+    metadata: dict[str, dg.MetadataValue] = {name: dg.MetadataValue.int(number) for name, number in numbers.items()}
+    if tally.calls:
+        metadata |= {
+            "calls": dg.MetadataValue.int(tally.calls),
+            "tokens in": dg.MetadataValue.int(tally.tokens_in),
+            "tokens out": dg.MetadataValue.int(tally.tokens_out),
+            "USD": dg.MetadataValue.float(round(tally.usd, 6)),
+            "seconds of calls": dg.MetadataValue.float(round(tally.call_seconds, 3)),
+        }
+    return metadata
+
+
+def stage_metadata(report: StageReport) -> dict[str, dg.MetadataValue]:
+    """What the whole stage did: short, since it stands at every partition of the run."""
+    return {
+        "status of the run": dg.MetadataValue.text(_status(report.total)),
+        "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
+    }
+
+
+def _status(tally: Tally) -> str:
+    return "partial" if tally.failed else "complete"
+
+
+def overview(report: StageReport) -> dict[str, dg.MetadataValue]:
+    """What the whole stage did, for people to look at: totals, failures by kind, and the shards that were touched."""
+    metadata = {**stage_metadata(report), **counts(report.total)}
+    if report.problems:
+        metadata["failures by kind"] = failures_by_kind(report.problems)
+        metadata["failures"] = failure_table(report.problems)
+    if touched := touched_shards(report):
+        metadata["shards"] = touched
+    if report.notes:
+        metadata["notes"] = dg.MetadataValue.md("\n".join(f"- {note}" for note in report.notes))
+    return metadata
+
+
+def failures_by_kind(problems: Iterable[Problem]) -> dg.MetadataValue:
+    """How many failures there are of each kind."""
+    found = Counter(problem.kind for problem in problems)
+    return markdown_table(("kind of failure", "number"), [(kind, f"{n:,}") for kind, n in found.most_common()])
+
+
+def failure_table(problems: Sequence[Problem]) -> dg.MetadataValue:
+    """Ids and kinds of the first failures."""
+    rows = [(f"`{problem.subject}`", problem.kind) for problem in problems[:LISTED]]
+    if more := len(problems) - len(rows):
+        rows.append((f"and {more:,} more", "see `overstory status`"))
+    return markdown_table(("id", "kind of failure"), rows)
+
+
+def touched_shards(report: StageReport) -> dg.MetadataValue | None:
+    """The shards in which something was written, deleted or failed; None where there are none."""
+    rows = [
+        (shard_key(shard), *(f"{number:,}" for number in (t.written, t.unchanged, t.deleted, t.failed)))
+        for shard, t in sorted(report.shards.items())
+        if t.written or t.deleted or t.failed
+    ]
+    return markdown_table(("shard", "written", "unchanged", "deleted", "failed"), rows) if rows else None
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> dg.MetadataValue:
+    """A table that the UI shows in full; numbers stand to the right."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "|".join([":---", *["---:"] * (len(header) - 1)]) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return dg.MetadataValue.md("\n".join(lines))
