@@ -17,7 +17,7 @@ Driver = Literal["psycopg", "psycopg2"]
 _SCHEME = re.compile(
     r"\Apostgres(?:ql)?(?:\+(?:psycopg2?|psycopg_async|psycopg2cffi|asyncpg|pg8000))?://", re.IGNORECASE
 )
-_SECRETS = re.compile(r"(?<=:)[^:/?#]*(?=@)|(?<=[?&]password=)[^&#]*|(?<=[?&]sslpassword=)[^&#]*")
+_SECRETS = re.compile(r"(://[^:/?#@]*:)[^/?#]*(?=@)|([?&](?:ssl)?password=)[^&#]*")
 
 
 def database_url(environ: Mapping[str, str], home: Path) -> str:
@@ -63,4 +63,4 @@ def _with_scheme(url: str, scheme: str) -> str:
 
 def masked(url: str) -> str:
     """``url`` with every password replaced, for messages and logs."""
-    return _SECRETS.sub("***", url)
+    return _SECRETS.sub(r"\1\2***", url)

@@ -92,7 +92,7 @@ def find_layout(home: Path) -> Layout | None:
     try:
         link.lstat()
         folder = link.resolve()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if link.is_symlink() and folder.parent != STATE.resolve():
         raise EmbeddedServerError(

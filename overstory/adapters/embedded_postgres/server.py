@@ -239,8 +239,18 @@ def _translated(home: Path) -> Iterator[None]:
             f"The Postgres server of {home} cannot be used: {reason}", hint="Run overstory stop and try again"
         ) from error
     except OSError as error:
-        raise EmbeddedServerError(
-            f"The Postgres server of {home} cannot be started: {error.filename or home}: {error.strerror}",
-            hint="Make the folder writable and give it room, or set OVERSTORY_HOME to another one",
-            path=error.filename,
-        ) from error
+        raise _system_error(home, error) from error
+
+
+def _system_error(home: Path, error: OSError) -> EmbeddedServerError:
+    folder = home / "postgres"
+    if isinstance(error, PermissionError) and os.path.lexists(folder) and folder.lstat().st_uid != os.geteuid():
+        return EmbeddedServerError(
+            f"The Postgres server of {home} belongs to another user, number {folder.lstat().st_uid}",
+            hint="Run as root or as the owner of the home, or set OVERSTORY_HOME to a folder of your own",
+        )
+    return EmbeddedServerError(
+        f"The Postgres server of {home} cannot be used: {error.filename or home}: {error.strerror}",
+        hint="Make the folder writable and give it room, or set OVERSTORY_HOME to another one",
+        path=error.filename,
+    )
