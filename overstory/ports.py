@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, runtime_checkable
 
 from overstory.nodes import NodeKind
 
@@ -29,9 +29,13 @@ class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
     name: str
-    dimension: int
     paid: bool
     """Whether it asks an endpoint that charges for tokens."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of its vectors."""
+        ...
 
     @property
     def embedding_hash(self) -> str:
@@ -64,12 +68,17 @@ class SummaryRequest:
     """Why it is written (new, edited, ...): kept in the ledger."""
 
 
+EMBEDDING: Final = "embedding"
+"""The kind of a call to an embedder."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request to a model, as the ledger keeps it."""
 
     key: str
-    kind: NodeKind
+    """The node that it was made for; empty for an embedding, which serves many."""
+    kind: NodeKind | Literal["embedding"]
     cause: str
     model: str
     tokens_in: int
@@ -78,6 +87,15 @@ class Call:
     seconds: float
     outcome: str
     """``ok``, or why the answer was not used: ``refusal``, ``truncated``, ``http 500``, ..."""
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """An embedder whose calls belong into the ledger."""
+
+    def take_calls(self) -> list[Call]:
+        """The calls since this was last asked, failed ones included; each is handed out once."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from overstory.errors import SettingsError
 if TYPE_CHECKING:
     from overstory.ports import Embedder
 
-EMBEDDER_NAMES = ("wordllama",)
+EMBEDDER_NAMES = ("wordllama", "fastembed:MODEL", "openai:MODEL")
 """What ``open_embedder`` knows."""
 
 
@@ -19,7 +19,7 @@ def open_embedder(name: str, **options: Any) -> Embedder:  # Any: each embedder 
     """The embedder of that name; models are loaded and endpoints asked only when first needed.
 
     Args:
-        name: ``wordllama``.
+        name: ``wordllama``, ``fastembed:MODEL`` or ``openai:MODEL``.
         **options: Settings of that embedder: the keyword arguments of its class.
 
     Raises:
@@ -50,4 +50,20 @@ def _wordllama() -> Callable[..., Embedder]:
     return WordLlamaEmbedder
 
 
-_FACTORIES: dict[str, Callable[[], Callable[..., Embedder]]] = {"wordllama": _wordllama}
+def _fastembed() -> Callable[..., Embedder]:
+    from overstory.adapters.embedders.fastembed_embedder import FastEmbedEmbedder
+
+    return FastEmbedEmbedder
+
+
+def _openai() -> Callable[..., Embedder]:
+    from overstory.adapters.embedders.openai_embedder import OpenAIEmbedder
+
+    return OpenAIEmbedder
+
+
+_FACTORIES: dict[str, Callable[[], Callable[..., Embedder]]] = {
+    "wordllama": _wordllama,
+    "fastembed": _fastembed,
+    "openai": _openai,
+}

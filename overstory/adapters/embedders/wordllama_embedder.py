@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from overstory.adapters.embedders.canonical import CANONICAL_SENTENCE, exact_hash
+from overstory.adapters.embedders.vectors import encodable, is_blank
 from overstory.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
     batch: list[int] = []
     chars = 0
     for index, text in enumerate(texts):
-        if not text or text.isspace():
+        if is_blank(text):
             continue
         size = min(len(text), MAX_CHARS)
         if batch and (len(batch) == BATCH_TEXTS or chars + size > BATCH_CHARS):
@@ -102,16 +103,11 @@ def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
 
 
 def _embed_batch(model: _Model, texts: list[str]) -> Iterator[Vectors]:
-    readable = [_encodable(text) for text in texts]
+    readable = [encodable(text, MAX_CHARS) for text in texts]
     encodings = model.tokenizer.encode_batch_fast(readable, add_special_tokens=False)
     scratch = np.empty((BLOCK_TOKENS, DIMENSION), dtype=np.float32)
     for encoding in encodings:
         yield _unit(_token_sum(model.table, encoding.ids, scratch))
-
-
-def _encodable(text: str) -> str:
-    """The text's beginning, with lone surrogates, which have no UTF-8 form, replaced."""
-    return text[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8")
 
 
 def _token_sum(table: Vectors, ids: list[int], scratch: Vectors) -> Vectors:
