@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
 from overstory.adapters.postgres.summaries import stored_summary
 from overstory.identity import ClusterId, NodeId, shard_of
 from overstory.record import ClusterTree, Member, StoredModel, StoredSummary
 
-_MEMBERS = f"""
-select c.id::text, m.member_id::text, s.id::text, s.text_hash
+_MEMBERS = """
+select c.id::text, c.level, m.member_id::text, s.id::text, s.text_hash
 from cluster c
 join membership m on m.cluster_id = c.id
 left join summary s on s.failure is null and (
     (c.level = 2 and s.document_id = m.member_id and s.kind = 'document_summary')
     or (c.level > 2 and s.cluster_id = m.member_id))
-where c.dataset = :dataset and c.level = :level
-  and {IN_SHARDS.replace("d.", "c.")}
+where c.dataset = :dataset and {which}
 order by c.id, m.member_id
 """
+
+_OF_LEVEL = f"c.level = :level and {IN_SHARDS.replace('d.', 'c.')}"
 
 _STORED = """
 select s.cluster_id::text, s.id::text, s.kind, s.ordinal, s.child_hash, s.recipe_hash, s.text_hash, s.failure
 from summary s join cluster c on c.id = s.cluster_id
-where c.dataset = :dataset and c.level = :level
+where c.dataset = :dataset and {which}
 """
 
 _PRESENT = """
@@ -85,20 +85,27 @@ class PostgresClusters:
 
     def trees(self, dataset: str, level: int, shards: Collection[int] | None = None) -> list[ClusterTree]:
         """Clusters of a level with their members, by id."""
-        scope: dict[str, Any] = {"dataset": dataset, "level": level}
-        with self.db.transaction() as db:
-            members: dict[str, list[Member]] = {}
-            for cluster, member_id, summary, text_hash in db.rows(_MEMBERS, shards=listed(shards), **scope):
-                members.setdefault(cluster, []).append(Member(member_id, summary, text_hash))
-            stored: dict[str, StoredSummary] = {row[0]: stored_summary(row[1:]) for row in db.rows(_STORED, **scope)}
-        return [
-            ClusterTree(ClusterId(c), level, shard_of(c), tuple(found), stored.get(c)) for c, found in members.items()
-        ]
+        scope = {"dataset": dataset, "level": level, "shards": listed(shards)}
+        return cluster_trees(self.db, _OF_LEVEL, scope)
 
     def levels(self, dataset: str) -> list[int]:
         """Levels that have clusters, lowest first."""
         found = self.db.rows("select distinct level from cluster where dataset = :d order by 1", d=dataset)
         return [level for (level,) in found]
+
+
+def cluster_trees(database: Database, which: str, scope: Mapping[str, object]) -> list[ClusterTree]:
+    """Clusters with their members, by id; ``which`` is a condition on ``c``, one of our own constants."""
+    with database.transaction() as db:
+        members: dict[tuple[str, int], list[Member]] = {}
+        for cluster, level, *member in db.rows(_MEMBERS.format(which=which), **scope):
+            members.setdefault((cluster, level), []).append(Member(*member))
+        found = db.rows(_STORED.format(which=which), **scope)
+    stored: dict[str, StoredSummary] = {row[0]: stored_summary(row[1:]) for row in found}
+    return [
+        ClusterTree(ClusterId(cluster), level, shard_of(cluster), tuple(found_members), stored.get(cluster))
+        for (cluster, level), found_members in members.items()
+    ]
 
 
 def _save_model(db: Database, dataset: str, level: int, model: StoredModel | None) -> None:

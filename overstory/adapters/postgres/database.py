@@ -19,6 +19,12 @@ HEAD = "0001"
 IN_SHARDS = "(cast(:shards as int[]) is null or d.shard = any(cast(:shards as int[])))"
 """Condition on a document ``d``: the bound shards, or all of them when null."""
 MIGRATIONS = Path(__file__).parent / "migrations"
+_OPTIONS = (
+    f"search_path={SCHEMA},public",
+    "timezone=UTC",
+    "hnsw.ef_search=100",
+    "hnsw.iterative_scan=strict_order",  # else an index scan ends after ef_search rows, whatever is asked
+)
 _FULL = frozenset({"53100", "53200", "53300", "54000"})
 
 
@@ -107,7 +113,7 @@ def connect(url: str) -> Database:
         url,
         pool_size=4,
         max_overflow=4,
-        connect_args={"options": f"-csearch_path={SCHEMA},public -ctimezone=UTC", "connect_timeout": 10},
+        connect_args={"options": " ".join(f"-c{option}" for option in _OPTIONS), "connect_timeout": 10},
     )
     sa.event.listen(engine, "connect", _adapt_vectors)
     database = Database(engine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -51,32 +51,32 @@ _SUMMARY = (
     ],
 )
 
-_TREES = f"""
+_TREES = """
 select d.id::text, d.path, d.title, d.shard, v.id::text, v.number, v.child_hash,
        (select count(*) from version_leaf vl where vl.version_id = v.id)
 from document d join document_version v on v.id = d.current_version
-where d.dataset = :dataset and {IN_SHARDS}
+where d.dataset = :dataset and {which}
 order by d.id
 """
 
-_SECTIONS = f"""
+_SECTIONS = """
 select s.version_id::text, s.ordinal, s.first_leaf, s.last_leaf, s.heading, s.child_hash
 from document d join section s on s.version_id = d.current_version
-where d.dataset = :dataset and {IN_SHARDS}
+where d.dataset = :dataset and {which}
 order by s.version_id, s.ordinal
 """
 
-_LEAVES = f"""
+_LEAVES = """
 select vl.version_id::text, l.id::text, l.content_hash
 from document d join version_leaf vl on vl.version_id = d.current_version join leaf l on l.id = vl.leaf_id
-where d.dataset = :dataset and {IN_SHARDS}
+where d.dataset = :dataset and {which}
 order by vl.version_id, vl.ordinal
 """
 
-_STORED = f"""
+_STORED = """
 select s.document_id::text, s.id::text, s.kind, s.ordinal, s.child_hash, s.recipe_hash, s.text_hash, s.failure
 from summary s join document d on d.id = s.document_id
-where s.dataset = :dataset and {IN_SHARDS}
+where s.dataset = :dataset and {which}
 """
 
 _ANSWERS = """
@@ -112,24 +112,7 @@ class PostgresSummaries:
     ) -> list[DocumentTree]:
         """Documents with a current version, by id."""
         scope = {"dataset": dataset, "shards": listed(shards)}
-        with self.db.transaction() as db:
-            found = db.rows(_TREES, **scope)
-            sections = _grouped(db.rows(_SECTIONS, **scope), lambda row: SectionRow(*row[1:]))
-            leaves = _grouped(db.rows(_LEAVES, **scope), lambda r: (r[1], r[2])) if with_leaves else {}
-            stored = _grouped(db.rows(_STORED, **scope), lambda row: stored_summary(row[1:]))
-        trees = [
-            DocumentTree(DocumentId(d), path, title, shard, VersionId(v), number, child_hash, count, ())
-            for d, path, title, shard, v, number, child_hash, count in found
-        ]
-        return [
-            replace(
-                tree,
-                sections=tuple(sections.get(tree.version_id, ())),
-                leaves=tuple(leaves.get(tree.version_id, ())),
-                stored={s.id: s for s in stored.get(tree.document_id, ())},
-            )
-            for tree in trees
-        ]
+        return document_trees(self.db, IN_SHARDS, scope, with_leaves=with_leaves)
 
     def texts(self, nodes: Collection[NodeId]) -> dict[NodeId, str]:
         """Texts of summaries."""
@@ -162,6 +145,33 @@ class PostgresSummaries:
         with self.db.transaction() as db:
             for (child, recipe), text in answers.items():
                 db.run(_REMEMBER, dataset=dataset, child_hash=child, recipe_hash=recipe, text=text)
+
+
+def document_trees(
+    database: Database, which: str, scope: Mapping[str, object], *, with_leaves: bool
+) -> list[DocumentTree]:
+    """Documents with a current version, by id; ``which`` is a condition on ``d``, one of our own constants."""
+    with database.transaction() as db:
+        found = db.rows(_TREES.format(which=which), **scope)
+        sections = _grouped(db.rows(_SECTIONS.format(which=which), **scope), lambda row: SectionRow(*row[1:]))
+        leaves = _grouped(db.rows(_LEAVES.format(which=which), **scope), lambda r: (r[1], r[2])) if with_leaves else {}
+        stored = _grouped(db.rows(_STORED.format(which=which), **scope), lambda row: stored_summary(row[1:]))
+    return [
+        DocumentTree(
+            document_id=DocumentId(document),
+            path=path,
+            title=title,
+            shard=shard,
+            version_id=VersionId(version),
+            version_number=number,
+            child_hash=child_hash,
+            leaf_count=count,
+            sections=tuple(sections.get(version, ())),
+            leaves=tuple(leaves.get(version, ())),
+            stored={summary.id: summary for summary in stored.get(document, ())},
+        )
+        for document, path, title, shard, version, number, child_hash, count in found
+    ]
 
 
 def stored_summary(row: Sequence[Any]) -> StoredSummary:

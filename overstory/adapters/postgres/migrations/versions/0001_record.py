@@ -55,7 +55,9 @@ create table leaf (
     tokens integer not null,
     language regconfig not null,
     search tsvector generated always as (to_tsvector(language, context || text)) stored
-);
+) with (toast_tuple_target = 8160);
+comment on table leaf is 'rows stay uncompressed: a search ranks by words four times as fast (docs/decisions/0008)';
+
 create index on leaf (document_id);
 create index leaf_search on leaf using gin (search);
 
@@ -127,7 +129,7 @@ create table summary (
     search tsvector generated always as (to_tsvector(language, text)) stored,
     check ((document_id is null) <> (cluster_id is null)),
     check ((failure is null) = (text <> ''))
-);
+) with (toast_tuple_target = 8160);
 create index on summary (dataset, level, kind);
 create index on summary (document_id);
 create index on summary (cluster_id);

@@ -1,0 +1,1 @@
+"""Search over all levels at once, and the view of a single node."""

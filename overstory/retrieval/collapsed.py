@@ -1,0 +1,114 @@
+"""Collapsed search: one query over all levels, by meaning and by words, served by a level quota."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from overstory.errors import SettingsError
+from overstory.ports import Embedder
+from overstory.retrieval.finder import Finder, Wanted
+from overstory.retrieval.hits import SearchResult, Trace, compose
+from overstory.retrieval.ports import Candidates, SearchStore
+from overstory.retrieval.query import prepare_query
+from overstory.retrieval.quota import Quota
+from overstory.tree import Recipes
+
+LEAST_CANDIDATES = 50
+"""Of each ranking and level; more changes nothing that is served (docs/decisions/0008-search.md)."""
+
+CANDIDATES_A_SLOT = 5
+"""For quotas above ten slots."""
+
+
+def no_clock() -> float:
+    """A clock that stands still."""
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchContext:
+    """A dataset and what is needed to search it."""
+
+    dataset: str
+    store: SearchStore
+    embedder: Embedder
+    recipes: Recipes
+    """By which summaries ought to be made, to tell the stale ones."""
+    chunk_recipe: str
+    """By which leaves ought to be cut."""
+    language: str
+    """Text search configuration."""
+    semantic_weight: float
+    """Of the ranking by meaning, where the one by words counts 1."""
+    clock: Callable[[], float] = no_clock
+    """Seconds, monotonic."""
+
+
+@dataclass(slots=True)
+class _Timer:
+    clock: Callable[[], float]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        started = self.clock()
+        yield
+        self.seconds[name] = self.clock() - started
+
+
+def search(ctx: SearchContext, text: str, quota: Quota) -> SearchResult:
+    """The nodes of all levels that answer a query best, leaves and summaries in the numbers of ``quota``.
+
+    Raises:
+        SettingsError: The query is empty, or the dataset has no index by this embedder.
+        StoreUnavailable: The database does not answer.
+    """
+    query, timer = prepare_query(text), _Timer(ctx.clock)
+    with timer.step("embed"):
+        embedding = ctx.embedder.embedding_hash
+        vector = ctx.embedder.embed([query.text])[0]
+    depth = max(LEAST_CANDIDATES, CANDIDATES_A_SLOT * (quota.leaves + quota.summaries))
+    with ctx.store.snapshot() as store:
+        _check_embedding(store, ctx.dataset, embedding)
+        with timer.step("semantic"):
+            # A query without a known word has no direction: every node would be equally near.
+            near = store.semantic(ctx.dataset, embedding, vector, depth) if vector.any() else Candidates()
+        with timer.step("text"):
+            worded = store.full_text(ctx.dataset, query.text, ctx.language, depth)
+        with timer.step("resolve"):
+            wanted = Wanted(ctx.dataset, embedding, vector, ctx.semantic_weight, ctx.recipes, ctx.chunk_recipe)
+            hits, brought = Finder(store, wanted, quota).find(near, worded)
+    trace = Trace(
+        embedding_hash=embedding,
+        shortened=query.shortened,
+        candidates=_counts(near, worded),
+        passed_through=len({c.node_id for c in (*near.summaries, *worded.summaries) if c.passed_through}),
+        brought=brought,
+        seconds=timer.seconds,
+    )
+    return SearchResult(query.text, hits, compose(hits), trace)
+
+
+def _check_embedding(store: SearchStore, dataset: str, embedding: str) -> None:
+    """Make sure that the dataset is served with the embedder in use."""
+    serving, stored = store.embeddings(dataset)
+    if not stored:
+        raise SettingsError(f"Dataset '{dataset}' has no index yet", hint="Build it: overstory build", dataset=dataset)
+    # Before the first build has ended nothing is serving: what is there already can be searched.
+    if embedding != serving and (serving is not None or embedding not in stored):
+        raise SettingsError(
+            f"The index of dataset '{dataset}' was built with another embedder",
+            hint="Build again, or set embedding.name back",
+            dataset=dataset,
+        )
+
+
+def _counts(near: Candidates, worded: Candidates) -> dict[str, int]:
+    return {
+        "semantic leaves": len(near.leaves),
+        "semantic summaries": len(near.summaries),
+        "text leaves": len(worded.leaves),
+        "text summaries": len(worded.summaries),
+    }
