@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from overstory.adapters.tokenizers import OpenAITokenizer
@@ -79,6 +80,11 @@ Condition = Callable[[Call], bool]
 def good(call: Call) -> Response:
     """The sentences of the material that hold most facts, in order, within the target."""
     return completion(call, extract(call.material, call.target_tokens))
+
+
+def generous(call: Call) -> Response:
+    """Like ``good``, but nearly as long as the request allows: keeps more facts than the target has room for."""
+    return completion(call, extract(call.material, max_tokens(call) * 9 // 10))
 
 
 def says(text: str, *, finish_reason: str = "stop", usage: bool = True) -> Behavior:
@@ -259,22 +265,32 @@ def max_tokens(call: Call) -> int:
 
 
 _SENTENCE = re.compile(r"[^\n.!?。！？]*(?:[.!?](?!\s)[^\n.!?。！？]*)*[.!?。！？]*\s*")
-_FACT = re.compile(r"\d|\b[A-Z]")
+_FACT = re.compile(r"[$€£]?\d(?:[\w.,:/-]*\w)?(?:\s?%|\s[a-z]+)?|[A-Z][a-z]+ \d+")
+"""Numbers with what follows them: what a fact check looks for above all."""
 
 
 def extract(material: str, target_tokens: int) -> str:
-    """Whole sentences of ``material``, those with most facts a token first, in their order."""
+    """Whole sentences of ``material``, in their order, chosen for the facts that no chosen one has, a token."""
     sentences: list[str] = [s.strip() for s in _SENTENCE.findall(material) if s.strip(" -#*|\n")]
-    sizes = [len(s) // 4 + 1 for s in sentences]
-    ranked = sorted(range(len(sentences)), key=lambda i: (-len(_FACT.findall(sentences[i])) / (sizes[i] + 8), i))
-    chosen, left = set(), target_tokens
-    for i in ranked:
-        if sizes[i] <= left:
-            chosen.add(i)
+    facts = [set(_FACT.findall(sentence)) for sentence in sentences]
+    sizes = [TOKENIZER.count(sentence) + 1 for sentence in sentences]
+    queue = [(-(len(facts[i]) + 0.01) / sizes[i], i) for i in range(len(sentences))]
+    heapify(queue)
+    chosen: list[int] = []
+    covered: set[str] = set()
+    left = target_tokens
+    while queue:
+        worth, i = heappop(queue)
+        now = -(len(facts[i] - covered) + 0.01) / sizes[i]
+        if now > worth:  # others have taken some of its facts since
+            heappush(queue, (now, i))
+        elif sizes[i] <= left:
+            chosen.append(i)
+            covered |= facts[i]
             left -= sizes[i]
     if not chosen and sentences:
-        return sentences[ranked[0]][: max(4, target_tokens * 3)].rsplit(" ", 1)[0]
-    return " ".join(sentences[i] for i in sorted(chosen))
+        return " ".join(sentences[0].split(" ")[: max(1, target_tokens // 2)])
+    return "\n".join(sentences[i] for i in sorted(chosen))
 
 
 def embed(text: str, dimensions: int) -> list[float]:
