@@ -36,21 +36,26 @@ _ATX = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
 _UNDERLINE = re.compile(r"\s?([=\-~^\"'*+#`.:_])\1{2,}\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+•·◦]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#\.)\s+(?=\S)")
 _FIELD = re.compile(r":?[A-Z][A-Za-z][\w /()-]{0,28}:[ \t]+\S|[A-Z][A-Za-z][\w-]{0,28}:\s*$")
-_DIRECTIVE = re.compile(r"(\s*)\.\.(?:$|\s+(?:\|[^|]+\|\s+)?(?:(?P<name>[\w:-]+?)::\s*(?P<rest>.*)|(?P<note>\[[^\]]+\]\s+.*)|(?P<other>.*))$)")
-_READ_DIRECTIVES = frozenset(
-    "note warning important tip hint caution danger attention error admonition deprecated versionadded versionchanged seealso topic rubric"
-    " canonical-doc canonical-pep-delegate rejected superseded function class method attribute c:function c:macro c:struct c:type epigraph".split()
+_DIRECTIVE = re.compile(
+    r"(\s*)\.\.(?:$|\s+(?:\|[^|]+\|\s+)?(?:(?P<name>[\w:-]+?)::\s*(?P<rest>.*)|(?P<note>\[[^\]]+\]\s+.*)|(?P<other>.*))$)"
 )
-_LINK_TARGET = re.compile(r"\s*\[[^\]]+\]:\s+\S+|\s*\[!\w+\]\s*$|\s*\[TOC\]|\s*<!--.*-->\s*$|\s*\$(?:Id|Revision|Date).*\$\s*$")
+_SKIPPED_DIRECTIVES = frozenset(
+    "code code-block sourcecode parsed-literal highlight literalinclude include math image figure toctree kernel-doc kernel-figure kernel-render raw"
+    " contents index graphviz doctest testcode plantuml role default-role module currentmodule automodule autoclass autofunction tabularcolumns meta"
+    " sectnum section-numbering target-notes replace unicode date cssclass only flat-table-options".split()
+)
+_LINK_TARGET = re.compile(
+    r"\s*\[[^\]]+\]:\s+\S+|\s*\[!\w+\]\s*$|\s*\[TOC\]|\s*<!--.*-->\s*$|\s*\$(?:Id|Revision|Date).*\$\s*$"
+)
 _QUOTE = re.compile(r"\s*(?:>\s?)+")
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(['\"]?)(.+?)\1[ \t]*$", re.MULTILINE)
 _CODE_LINE = re.compile(
     r"\s*(?:#\s*(?:include|define|if|ifdef|ifndef|endif|!)\b|(?:def|class|import|return|struct|static|void|int|char|const|public|private|typedef)\s"
     r"|from\s+[\w.]+\s+import\b|if\s*\(|for\s*\(|while\s*\(|[$%#>]\s+\w|>>>|\.\.\.\s|[\w.\[\]>-]+\s*(?:[-+*/|&]?=|<-|:=)\s*\S+.*$|</?\w+[^>]*>\s*$|[{}\[\]()]+[;,]?\s*$|@\w+|[\w-]+\s*\{\s*$)"
-    r"|.*[;{}]\s*$|.*\)\s*:\s*$"
+    r"|.*\w\(.*\);\s*$|.*[=\[].*;\s*$|\s*\S+(?:\s\S+){0,3}[;{}]\s*$|.*\)\s*[:{]\s*$"
 )
-_LETTER = re.compile(r"[^\W\d_]")
+_NUMERIC_PROSE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]{3})(?!.*//)[^\"'`=;{}\[\]<>|\\_$]+")
 
 
 @dataclass(slots=True)
@@ -103,6 +108,7 @@ class _Parser:
             return number + 1
         indent = len(line) - len(line.lstrip())
         if self._inside_skipped(indent):
+            self._stated_in_literal(start, line)
             return number + 1
         for handler in _HANDLERS:
             after = handler(self, lines, number, indent, bare)
@@ -121,6 +127,13 @@ class _Parser:
                 return True
             self.literal = -1
         return False
+
+    def _stated_in_literal(self, start: int, line: str) -> None:
+        """Keep a line of a literal block that states something and is no code: a schedule, an example of a version."""
+        bare = line.strip()
+        if self.literal >= 0 and _NUMERIC_PROSE.fullmatch(bare):
+            begin = start + line.index(bare)
+            self.blocks.append(Block(BlockKind.ITEM, begin, begin + len(bare)))
 
     def _text(self, start: int, line: str, indent: int) -> None:
         quote = _QUOTE.match(line)
@@ -203,7 +216,7 @@ class _Parser:
         if not found:
             return None
         self._flush()
-        if found["name"] in _READ_DIRECTIVES and found["rest"] is not None:
+        if found["name"] and found["name"] not in _SKIPPED_DIRECTIVES and "|" not in bare[:4]:
             if found["rest"].strip():
                 self._begin(BlockKind.PARAGRAPH, start + found.start("rest"), indent)
                 self.last, self.lines = start + len(line.rstrip()), 1

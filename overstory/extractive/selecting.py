@@ -21,13 +21,15 @@ FACT_WEIGHTS = {
     FactKind.QUANTITY: 1.0,
     FactKind.VERSION: 1.0,
 }
-TOPIC_WEIGHT = 12.0
+TOPIC_WEIGHT = 6.0
 """What the whole topic is worth, in facts."""
 LEAD_WEIGHT = 2.5
 """What the first statement of a source is worth beside its words: it says what the source is about."""
 PART_WEIGHT = 6.0
 """What it is worth that a part is represented, where parts are told apart."""
 DECISION_WEIGHT = 0.5
+ENOUGH_FACTS = 0.85
+"""Share of a source's facts for which the target is passed: the floor of 0.70 with a margin (seeds: the chapter)."""
 COST_EXPONENT = 0.9
 """Below 1, so that one long statement beats two of half its worth."""
 OVERHEAD_TOKENS = 4
@@ -56,7 +58,9 @@ class Candidate:
     tokens: int
 
 
-def candidates(material: Material, source_facts: Sequence[Fact], tokens: Sequence[int], *, separate: bool) -> list[Candidate]:
+def candidates(
+    material: Material, source_facts: Sequence[Fact], tokens: Sequence[int], *, separate: bool
+) -> list[Candidate]:
     """The statements of ``material`` with the facts that lie in them; ``tokens`` are theirs, in order."""
     starts = [fact.start for fact in source_facts]
     found = []
@@ -90,6 +94,8 @@ class _Coverage:
 
     weights: dict[str, float]
     separate: bool
+    wanted: float
+    """Distinct facts that the target is passed for."""
     facts: set[tuple[FactKind, str]]
     words: set[str]
     parts: set[int]
@@ -99,11 +105,14 @@ class _Coverage:
         topic = sum(self.weights.get(word, 0.0) for word in candidate.words - self.words)
         early = 1.0 + 1.0 / (1.0 + candidate.unit.place)
         part = PART_WEIGHT if self.separate and candidate.unit.section.part not in self.parts else 0.0
-        return (stated + TOPIC_WEIGHT * early * topic + candidate.bonus * (stated + topic > 0) + part) * candidate.readability
+        return (
+            stated + TOPIC_WEIGHT * early * topic + candidate.bonus * (stated + topic > 0) + part
+        ) * candidate.readability
 
     def lacks(self, candidate: Candidate) -> bool:
         """Whether the candidate is worth passing the target for."""
-        return bool(candidate.facts - self.facts) or (self.separate and candidate.unit.section.part not in self.parts)
+        more = len(self.facts) < self.wanted and bool(candidate.facts - self.facts)
+        return more or (self.separate and candidate.unit.section.part not in self.parts)
 
     def add(self, candidate: Candidate) -> None:
         self.facts |= candidate.facts
@@ -123,7 +132,9 @@ def select(
         max_tokens: Length not to pass.
         separate: Whether each part is to be represented.
     """
-    coverage = _Coverage(salience([c.words for c in found], titles), separate, set(), set(), set())
+    stated = len(set().union(*(candidate.facts for candidate in found)))
+    weights = salience([candidate.words for candidate in found], titles)
+    coverage = _Coverage(weights, separate, ENOUGH_FACTS * stated, set(), set(), set())
     heap = [(-_ratio(coverage.gain(c), c), n, 0) for n, c in enumerate(found)]
     heapq.heapify(heap)
     chosen: list[Candidate] = []

@@ -17,11 +17,18 @@ _ABBREVIATIONS = frozenset(
     " u.s u.k u.n e.u a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec gov gen sen rep rev hon jr sr viz ca resp incl excl"
     " max min avg para art ref refs eq eqs dir ext tel op ver z.b bzw d.h n.b w.r.t a.k.a".split()
 )
-_NEVER_LAST = frozenset("e.g i.e eg ie vs cf mr mrs ms dr prof fig figs sec no nos vol approx resp incl viz para art z.b bzw d.h".split())
+_NEVER_LAST = frozenset(
+    "e.g i.e eg ie vs cf mr mrs ms dr prof fig figs sec no nos vol approx resp incl viz para art z.b bzw d.h".split()
+)
 """Abbreviations that something always follows, even a capital letter."""
 LONG_CHARS = 420
 """A sentence longer than this is parted at its semicolons, then colons and commas: legal prose and lists in one sentence."""
-_CLAUSE_ENDS = (re.compile(r"[;；](?=\s|$)|[；]"), re.compile(r"[:—–](?=\s)|[，、،](?=.)"), re.compile(r",(?=\s)"), re.compile(r"\s+"))
+_CLAUSE_ENDS = (
+    re.compile(r"[;；](?=\s|$)|[；]"),
+    re.compile(r"[:—–](?=\s)|[，、،](?=.)"),
+    re.compile(r",(?=\s)"),
+    re.compile(r"\s+"),
+)
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from overstory.extractive.summarizing import VERSION, summarize
-from overstory.identity import digest
+from overstory.identity import recipe_hash
 from overstory.nodes import NodeKind
 from overstory.parallel import map_batches
 from overstory.ports import StoreOutcomes, SummaryOutcome, SummaryRequest, Tokenizer
@@ -45,7 +45,7 @@ class ExtractiveSummarizer:
 
     def recipe_hash(self, kind: NodeKind) -> str:
         """Changes with the version of the method, the tokenizer and the kind."""
-        return digest("recipe", self.name, VERSION, _tokenizer(self._make_tokenizer).name, kind)
+        return recipe_hash(self.name, VERSION, f"{_tokenizer(self._make_tokenizer).name} {kind}")
 
     def prompt_tokens(self, request: SummaryRequest) -> tuple[int, int]:
         """(0, 0): nothing is asked of a model."""

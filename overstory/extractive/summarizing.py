@@ -17,7 +17,9 @@ VERSION = "2"
 Count = Callable[[str], int]
 
 
-def summarize(parts: Sequence[str], target_tokens: int, max_tokens: int, count: Count, *, separate: bool = False) -> str:
+def summarize(
+    parts: Sequence[str], target_tokens: int, max_tokens: int, count: Count, *, separate: bool = False
+) -> str:
     """Statements of ``parts`` that carry most of their facts and topic, in source order.
 
     Deterministic and near-linear in the length of the parts.
@@ -71,7 +73,9 @@ def _supported(
         return text
     sound = [candidate for candidate in chosen if _supports(source_facts, candidate.unit.text)]
     text = fit(sound, titles, limit, count)
-    return text if _supports(source_facts, text) else fit([_unheaded(c) for c in sound], [""] * len(titles), limit, count)
+    return (
+        text if _supports(source_facts, text) else fit([_unheaded(c) for c in sound], [""] * len(titles), limit, count)
+    )
 
 
 def _supports(source_facts: Sequence[facts.Fact], text: str) -> bool:

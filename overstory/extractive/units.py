@@ -51,7 +51,7 @@ class Material:
 _RUN_IN = re.compile(r"([A-Z0-9\u00c0-\uffff][^.:!?;,\n|]{2,80}?(?:\([^()\n]{1,30}\))?): +(?=\S)")
 _MACHINE_FIELD = re.compile(
     r":?(?:Author|Authors|Author-Email|BDFL-Delegate|PEP-Delegate|Sponsor|Discussions-To|Content-Type|Version: \$|Last-Modified|Message-ID|Email|URL|Home-Page"
-    r"|Maintainer|Contact|Translator|Resolution|Reply-To|layout|permalink|redirect_from|slug)\b",
+    r"|Maintainer|Contact|Translator|Reply-To|layout|permalink|redirect_from|slug)\b",
     re.IGNORECASE,
 )
 _TITLE_FIELD = re.compile(r":?(?:Title|Subject|タイトル|标题):\s*", re.IGNORECASE)

@@ -12,7 +12,7 @@ from overstory.facts.model import FactKind
 from overstory.facts.versions import label_before, more_versions, named_version, numbers_a_line
 from overstory.facts.vocabulary import FUNCTION_WORDS, TIME_UNITS, UNITS
 
-_RANGE = re.compile(r"(?P<first>.*\d)\s*(?:-|to)\s*(?P<last>\d.*)", re.DOTALL)
+_RANGE = re.compile(r"(?P<first>.*\d)%?\s*(?:-|to|and)\s*(?P<last>\d.*)", re.DOTALL)
 _PARENTHESIS = re.compile(r"\s*\(.*\)")
 _LIMITS = {"le": "<=", "ge": ">=", "gt": ">", "lt": "<", "about": "~"}
 _LIMIT_CHARS = 48
@@ -76,7 +76,7 @@ def _measured(hit: Hit, found: Measure, open_end: re.Match[str] | None) -> Itera
         end = after.end()
     start, limit = limit_before(hit)
     if after:
-        limit = ">=" if after[1] else "<="
+        limit = ">=" if after["more"] else "<="
     ends = _ends(hit, found.factor)
     if len(ends) == 2 and hit.before(5).rstrip().lower().endswith("from"):
         for amount in ends:

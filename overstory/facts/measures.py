@@ -23,6 +23,8 @@ from overstory.facts.vocabulary import (
 
 _COUNTED = frozenset(COUNTS.values())
 _CENT = re.compile(r"[ \t]+cent\b")
+_CODE_AHEAD = (" =", "=", "(", "[", "_", "`")
+"""Behind a word that is no noun but an identifier."""
 _DOLLARS = re.compile(r"(?:\.S\.)?[ \t]+dollars?\b")
 
 
@@ -143,7 +145,7 @@ def _known(word: _Word, number: Number) -> tuple[str, str] | None:
 
 def _plural(scanned: str, word: _Word, factor: int) -> Measure | None:
     """Any counted thing, with one adjective at most: 7 widgets, 6 technical panels."""
-    if not word.gap or word.gap == "-":
+    if not word.gap or word.gap == "-" or scanned.startswith(_CODE_AHEAD, word.end):
         return None
     if _is_plural(word.text):
         return Measure(FactKind.QUANTITY, _singular(word.text), factor, word.end)

@@ -40,8 +40,8 @@ MONTH = (
 _GAP = r"[ \t]*\n?[ \t]*"
 _S = rf"(?:[ \t]|{_GAP})"
 YEAR = r"(?:1[5-9]|20)\d\d"
-NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?: \d{3})+(?![\d.])|\d+(?:\.\d+)?)"
-_FREE = r"(?<![\w.#@\\/])(?<!\w-)(?<!\d[:,])"
+NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:[ ]\d{3})+(?![\d.])|\d+(?:\.\d+)?)"
+_FREE = r"(?<![\w.#@%\\/])(?<!\w-)(?<!\d[:,])"
 """A number starts here: not inside a word, a version, a path, a time or an identifier."""
 _TIME = (
     r"(?:(?:,|T|[ \t]at)?[ \t]?\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:[ \t]?[apAP]\.?[mM]\b\.?)?"
@@ -62,7 +62,7 @@ DATE_BRANCHES = rf"""
  |(?P<span>\b{MONTH}\.?{_S}\d{{1,2}}[ ]?-[ ]?\d{{1,2}},?{_S}{YEAR}\b)
  |(?P<monthfirst>\b{MONTH}\b\.?(?:{_S}|-){_ORDINAL_DAY}(?![\d.]\d|[\w%]|:\d)(?:,?(?:{_S}|-){YEAR}\b{_TIME})?)
  |(?P<month>\b{MONTH}\b\.?(?:,?{_S}of{_S}|,?{_S}|-){YEAR}\b(?!,\d))
- |(?P<years>{_FREE}{YEAR}[ ]?-[ ]?{YEAR}\b(?![-.]\d))
+ |(?P<years>{_FREE}{YEAR}[ ]?-[ ]?{YEAR}\b(?![-.]\d)|(?<=[Mm]id-){YEAR}\b)
  |(?P<isomonth>{_FREE}(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?![\w-]))
 """
 
@@ -83,10 +83,10 @@ QUARTER_BRANCHES = rf"""
 AMOUNT_BRANCHES = rf"""
   (?P<money>(?<![\w$]){_SYMBOL}{_S}?{_ONE_AMOUNT}(?:{_S}\d+{_S}?(?:million|thousand)\b)?
      (?:(?:[ ]?-[ ]?[$€£¥]?|{_S}to{_S}){_ONE_AMOUNT}(?![\w%]))?(?:[ ]?(?:{_CODES})\b)?)
- |(?P<version>(?<![\w/.-])[vV](?:ersions?\b|er\.)?[ ]?(?:is[ ]|:[ ])?\d+(?:\.\d+)*(?:\.x|(?:-?(?:a|b|rc|alpha|beta|dev|post))\.?\d*)?(?![\w])
+ |(?P<version>(?<![\w/.-])[vV](?:ersions?\b|er\.)?[ ]?(?:is[ ]|:[ ])?\d+(?:\.\d+)*(?:\.x|(?:-?(?:a|b|rc|alpha|beta|dev|post))\.?\d*)?(?![\w`]|[ ]?[=:(\[])
      |{_FREE}\d+(?:\.\d+){{2,}}(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)\.?\d*)?(?![\w-])(?!\.\d)
      |{_FREE}\d+\.\d+(?:-?(?:a|b|rc|alpha|beta)\.?\d+)(?![\w-]))
- |(?P<number>{_FREE}{NUMBER}(?:(?:[ ]?-[ ]?|{_S}to{_S}){NUMBER}(?![\d:/-]))?)
+ |(?P<number>(?<=between[ ]){NUMBER}{_S}and{_S}{NUMBER}|{_FREE}{NUMBER}(?:(?:%?[ ]?-[ ]?|{_S}to{_S}){NUMBER}(?![\d:/-]))?)
  |(?P<words>\b(?i:{_WORD_NUMBERS})\b(?:(?:-|{_S}(?:and{_S})?)(?i:{_WORD_NUMBERS}|hundred|thousand|million|billion)\b)*(?:{_S}\({NUMBER}\))?)
 """
 
@@ -101,13 +101,17 @@ TRIGGER = re.compile(
 """Where a gated fact may begin: the combined pattern is tried at these places only, which is four times as fast."""
 
 SUFFIX = re.compile(
-    r"(?P<gap>-|[*_`]{0,3}(?:[ \t]*\n?[ \t]*)[*_`]{0,3})(?P<word>[%‰€£¥₽₩₹₪$×]|°[CF]\b|[A-Za-zµμ]+(?:/[A-Za-z]+)?(?![\w])|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,4}"
+    r"(?P<gap>-|[*_]{0,3}(?:[ \t]*\n?[ \t]*)[*_]{0,3})(?P<word>[%‰€£¥₽₩₹₪$×]|°[CF]\b|[A-Za-zµμ]+(?:/[A-Za-z]+)?(?![\w])|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,4}"
     r"|[\u0600-\u065f\u066e-\u06d3]+|[\u0e00-\u0e7f]+)",
     re.ASCII,
 )
 """The word right behind a number."""
 
-OR_MORE = re.compile(rf"{_S}or{_S}(?:(more|longer|greater|over|above)|(less|fewer|under|below))\b", re.ASCII)
+OR_MORE = re.compile(
+    rf"(?P<more>\+(?![\w+])|{_S}or{_S}(?:more|longer|greater|over|above|older)\b)|{_S}or{_S}(?:less|fewer|under|below|younger)\b",
+    re.ASCII,
+)
+"""What opens an amount upwards or downwards: five or more days, 30+ days."""
 RATE = re.compile(rf"(?:{_S}per{_S}|[ ]?/[ ]?)(?P<unit>[A-Za-z]+)\b", re.ASCII)
 INSTEAD = re.compile(
     rf",?{_S}\(?(?:instead{_S}of|rather{_S}than|(?:up|down){_S}from|compared{_S}(?:to|with)|versus|vs\.?|previously|formerly|was){_S}(?P<number>{NUMBER})(?![\w%]|\.\d|{_S}[a-z]+s\b)",
@@ -137,7 +141,8 @@ YEAR_BEFORE = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 NAME_BEFORE = re.compile(
-    r"(?:\b(?P<name>[A-Z][A-Za-z+#]*)|\b(?:kernel|release|releases|revision|(?i:version):?))[ :]$", re.ASCII
+    r"(?:\b(?P<name>[A-Z][A-Za-z+#]*(?:\.[a-z]+)?)|\b(?:kernel|release|releases|revision|(?i:version):?))[ :]$",
+    re.ASCII,
 )
 PREVIOUS_WORD = re.compile(r"([A-Za-z]+)[ \t.\n]*$", re.ASCII)
 TELLS_NUMBER = re.compile(

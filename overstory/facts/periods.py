@@ -27,10 +27,10 @@ def date(read: Callable[[str], str | None]) -> Reader:
 
 
 def years(hit: Hit) -> Iterator[Reading]:
-    """A range of years."""
-    first, last = _YEARS.findall(hit.match.group())
-    if first < last:
-        yield Reading(FactKind.DATE, *hit.match.span(), f"{first}..{last}")
+    """A range of years, or the one of mid-2025."""
+    first, *last = _YEARS.findall(hit.match.group())
+    if not last or first < last[0]:
+        yield Reading(FactKind.DATE, *hit.match.span(), "..".join((first, *last)))
 
 
 def quarter(hit: Hit) -> Iterator[Reading]:
