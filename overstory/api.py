@@ -12,12 +12,17 @@ from overstory import settings as configuration
 from overstory.building.context import BuildContext, no_progress
 from overstory.errors import SettingsError
 from overstory.home import create_home, find_home, refuse_inside
-from overstory.identity import DocumentId, document_id
+from overstory.identity import DocumentId, document_id, with_parameters
 from overstory.settings import Dataset, OpenAISummarizer, Settings
+from overstory.sizes import parameters
 
 if TYPE_CHECKING:
     from overstory.adapters.postgres.record import PostgresRecord
     from overstory.ports import Embedder, Progress, Summarizer, Tokenizer
+    from overstory.retrieval.collapsed import SearchContext
+    from overstory.retrieval.hits import SearchResult
+    from overstory.retrieval.view import NodeView
+    from overstory.tree import Recipes
 
 
 def load_settings(start: Path, folder: Path | None = None, name: str | None = None) -> Settings:
@@ -112,6 +117,77 @@ def open_embedding(dataset: Dataset) -> Embedder:
     return open_embedder(chosen.name)
 
 
+def search(
+    record: PostgresRecord, dataset: Dataset, query: str, *, leaves: int | None = None, summaries: int | None = None
+) -> SearchResult:
+    """The nodes of all levels that answer a query best.
+
+    Args:
+        record: The record that the dataset lives in.
+        dataset: Its settings.
+        query: A question or words; of more than 8,192 characters only the beginning is asked.
+        leaves: Slots for leaves; by default as the settings say.
+        summaries: Slots for summaries; by default as the settings say.
+
+    Raises:
+        SettingsError: The query is empty, nothing is asked for, or the dataset has no index by its embedder.
+    """
+    from overstory.retrieval.collapsed import search as collapsed
+    from overstory.retrieval.quota import Quota
+
+    defaults = dataset.retrieval
+    quota = Quota(
+        leaves=defaults.leaves if leaves is None else leaves,
+        summaries=defaults.summaries if summaries is None else summaries,
+    )
+    return collapsed(open_search(dataset, record), query, quota)
+
+
+def open_search(dataset: Dataset, record: PostgresRecord) -> SearchContext:
+    """A dataset with what is needed to search it many times."""
+    from overstory.adapters.postgres.search import PostgresSearch
+    from overstory.retrieval.collapsed import SearchContext
+
+    return SearchContext(
+        dataset=dataset.name,
+        store=PostgresSearch(record.db),
+        embedder=open_embedding(dataset),
+        recipes=_recipes(dataset),
+        chunk_recipe=_chunk_recipe(dataset),
+        language=dataset.retrieval.language,
+        semantic_weight=dataset.retrieval.semantic_weight,
+        clock=time.monotonic,
+    )
+
+
+def show(record: PostgresRecord, dataset: Dataset, node: str) -> NodeView | None:
+    """The node of that id or unique beginning of one, or the summary of the document at that path; None if none.
+
+    Raises:
+        SettingsError: Several nodes' ids begin so.
+    """
+    from overstory.adapters.postgres.search import PostgresSearch
+    from overstory.retrieval.view import Viewer
+
+    with PostgresSearch(record.db).snapshot() as store:
+        return Viewer(store, dataset.name, _recipes(dataset), _chunk_recipe(dataset)).view(node)
+
+
+def _recipes(dataset: Dataset) -> Recipes:
+    """By which summaries ought to be made, as ``building.summaries.recipes_of`` has it."""
+    from overstory.adapters.tokenizers import OpenAITokenizer
+
+    summarizer = _summarizer(dataset, OpenAITokenizer(), workers=1)
+    return lambda kind: with_parameters(summarizer.recipe_hash(kind), parameters(kind, dataset.summaries))
+
+
+def _chunk_recipe(dataset: Dataset) -> str:
+    from overstory.adapters.tokenizers import OpenAITokenizer
+    from overstory.building.leaves import Cutter
+
+    return Cutter(dataset.chunking, OpenAITokenizer()).recipe
+
+
 def _summarizer(dataset: Dataset, tokenizer: Tokenizer, workers: int) -> Summarizer:
     chosen = dataset.summarizer
     if isinstance(chosen, OpenAISummarizer):
@@ -129,9 +205,10 @@ def _summarizer(dataset: Dataset, tokenizer: Tokenizer, workers: int) -> Summari
             prompt=chosen.prompt,
             window_tokens=chosen.window_tokens,
         )
+    from overstory.adapters.tokenizers import OpenAITokenizer
     from overstory.extractive import ExtractiveSummarizer
 
-    return ExtractiveSummarizer(workers=workers)
+    return ExtractiveSummarizer(OpenAITokenizer, workers=workers)
 
 
 def choose_documents(ctx: BuildContext, names: Iterable[str]) -> frozenset[DocumentId]:

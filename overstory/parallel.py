@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -14,7 +12,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _WORTH_A_PROCESS = 64
-"""Fewer batches than this are done here: starting a process costs about a second of imports."""
+"""Fewer items than this are done here: starting a process costs about a second of imports."""
+
+_IDLE_SECONDS = 20
+"""Workers outlive one stage of a build, so that the next need not start them again."""
 
 
 def map_batches(function: Callable[[T], R], items: Iterable[T], *, workers: int) -> Iterator[R]:
@@ -30,21 +31,25 @@ def map_batches(function: Callable[[T], R], items: Iterable[T], *, workers: int)
     if workers < 2 or len(first) < _WORTH_A_PROCESS:
         yield from map(function, chain(first, iterator))
         return
-    with _pool(workers) as pool:
+    yield from _in_processes(function, chain(first, iterator), workers)
+
+
+def _in_processes(function: Callable[[T], R], items: Iterable[T], workers: int) -> Iterator[R]:
+    # Unlike multiprocessing's own pools, loky never runs the caller's main module in a worker: a user's script needs
+    # no guard, and Dagster's processes are not started anew.
+    from loky import get_reusable_executor
+
+    pool = get_reusable_executor(max_workers=workers, timeout=_IDLE_SECONDS)
+    finished = False
+    try:
         waiting: deque[Future[R]] = deque()
-        for item in chain(first, iterator):
+        for item in items:
             waiting.append(pool.submit(function, item))
             if len(waiting) >= 4 * workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool that leaves nothing behind, however the block ends."""
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("forkserver"))
-    try:
-        yield pool
+        finished = True
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        if not finished:
+            pool.shutdown(wait=False, kill_workers=True)

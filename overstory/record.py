@@ -292,6 +292,16 @@ class Clusters(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls have cost."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    usd: float
+
+
 class Ledger(Protocol):
     """Every call that was made, and its price."""
 
@@ -299,8 +309,8 @@ class Ledger(Protocol):
         """Append calls."""
         ...
 
-    def spent_usd(self, dataset: str, run_id: str) -> float:
-        """What a run has cost so far."""
+    def spent(self, dataset: str, run_id: str | None = None) -> Spent:
+        """What a run has cost so far, or all runs."""
         ...
 
 

@@ -14,7 +14,7 @@ from overstory.adapters.metering import Clock, Gate, Retries, Sleep
 from overstory.adapters.openai_chat import Chat
 from overstory.adapters.openai_endpoint import Endpoint
 from overstory.adapters.openai_session import Session
-from overstory.identity import digest
+from overstory.identity import recipe_hash
 from overstory.nodes import NodeKind
 from overstory.ports import StoreOutcomes, SummaryRequest, Tokenizer
 from overstory.prompts import DEFAULT_TEMPLATE, PromptTemplate
@@ -94,7 +94,8 @@ class OpenAISummarizer:
         """Changes with the prompt, the model, its parameters; not with address, price or speed."""
         seed = "none" if self._seed is None else str(self._seed)
         model = self._endpoint.model
-        return digest("recipe", self._template.recipe(kind), model, "temperature 0", seed, _MAX_TOKENS_RULE)
+        parameters = f"temperature 0, seed {seed}, {_MAX_TOKENS_RULE}"
+        return recipe_hash(model, self._template.recipe(kind), parameters)
 
     def prompt_tokens(self, request: SummaryRequest) -> tuple[int, int]:
         """(calls, input tokens) that ``request`` costs.

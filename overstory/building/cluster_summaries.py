@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from overstory.building.context import BuildContext
+from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
 from overstory.building.summaries import Maker, outstanding, recipes_of
 from overstory.tree import cluster_target
@@ -12,6 +12,7 @@ from overstory.tree import cluster_target
 STAGE = "cluster_summaries"
 
 
+@timed
 def summarize_clusters(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Make every cluster summary that is not fresh; a level reads the one below as it then is."""
     report = StageReport(STAGE)

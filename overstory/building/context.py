@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
+from overstory.building.report import StageReport
 from overstory.identity import DocumentId
 from overstory.ports import Embedder, Progress, Source, Summarizer, Tokenizer
 from overstory.record import Record
@@ -42,3 +45,21 @@ class BuildContext:
     def chosen(self, document: DocumentId) -> bool:
         """Whether this build is to touch the document."""
         return self.only is None or document in self.only
+
+
+P = ParamSpec("P")
+
+
+def timed(
+    use_case: Callable[Concatenate[BuildContext, P], StageReport],
+) -> Callable[Concatenate[BuildContext, P], StageReport]:
+    """A use case that notes in its report how long it took."""
+
+    @wraps(use_case)
+    def measured(ctx: BuildContext, /, *args: P.args, **kwargs: P.kwargs) -> StageReport:
+        started = ctx.clock()
+        report = use_case(ctx, *args, **kwargs)
+        report.seconds = ctx.clock() - started
+        return report
+
+    return measured

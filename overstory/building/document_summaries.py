@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from overstory.building.context import BuildContext
+from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
 from overstory.building.summaries import Maker, outstanding, recipes_of, remove_surplus
 from overstory.record import DocumentTree
@@ -13,6 +13,7 @@ from overstory.tree import Recipes, Target, chunk_targets, document_target, sect
 STAGE = "document_summaries"
 
 
+@timed
 def summarize_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Make every summary up to the document that is not fresh: chunks and sections first, then documents."""
     report = StageReport(STAGE)

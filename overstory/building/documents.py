@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from overstory.building.context import BuildContext
+from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
 from overstory.errors import ExtractionError
 from overstory.extraction import Extracted, extract_document
@@ -17,6 +17,7 @@ from overstory.record import DocumentRow, ScannedDocument
 
 BATCH_DOCUMENTS = 32
 STAGE = "documents"
+UNREADABLE = "document: unreadable"
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class _Unread:
     reason: str
 
 
+@timed
 def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Bring the record's documents in line with the source; texts that changed become new versions."""
     report = StageReport(STAGE)
@@ -57,15 +59,16 @@ def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> 
         for item in batch:
             _count(report, item)
     for row in scan.unchanged:
-        report.shards[row.shard].unchanged += 1
         if row.failure:
-            report.fail(row.shard, row.id, f"{row.path}: {row.failure}")
+            report.fail(row.shard, row.id, f"{row.path}: {row.failure}", UNREADABLE)
+        else:
+            report.shards[row.shard].unchanged += 1
     return report
 
 
 def _count(report: StageReport, item: ScannedDocument) -> None:
     if item.row.failure:
-        report.fail(item.row.shard, item.row.id, f"{item.row.path}: {item.row.failure}")
+        report.fail(item.row.shard, item.row.id, f"{item.row.path}: {item.row.failure}", UNREADABLE)
     elif item.text is None:
         report.shards[item.row.shard].unchanged += 1
     else:

@@ -10,10 +10,10 @@ from overstory.building.context import BuildContext
 from overstory.building.document_summaries import lower_targets
 from overstory.building.leaves import Cutter
 from overstory.building.summaries import recipes_of
-from overstory.freshness import judge
+from overstory.freshness import Verdict, judge
 from overstory.identity import DocumentId, NodeId
 from overstory.nodes import NodeKind, NodeState
-from overstory.record import DocumentTree, LevelHealth, StoredSummary
+from overstory.record import DocumentRow, DocumentTree, LevelHealth, StoredSummary
 from overstory.tree import Target, cluster_target, document_target
 
 
@@ -105,3 +105,36 @@ def _stale_since(
     behind = [target for target, state in unfresh if state in (NodeState.STALE, NodeState.MISSING)]
     documents = {target.document_id for target in behind if target.document_id} | pending
     return ctx.record.oldest_change(documents, {target.cluster_id for target in behind if target.cluster_id})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHealth:
+    """The state of one document's nodes, and of the clusters that it belongs to."""
+
+    row: DocumentRow
+    leaves: int
+    nodes: tuple[tuple[Target, Verdict], ...]
+
+
+def examine_document(ctx: BuildContext, document: DocumentId) -> DocumentHealth | None:
+    """The state of a document's nodes and clusters; None where the record does not know it."""
+    row = next((row for row in ctx.record.documents.rows(ctx.name) if row.id == document), None)
+    if row is None:
+        return None
+    with_leaves = ctx.dataset.summaries.chunk
+    trees = ctx.record.summaries.trees(ctx.name, {row.shard}, with_leaves=with_leaves)
+    tree = next((tree for tree in trees if tree.document_id == document), None)
+    recipes = recipes_of(ctx)
+    found: list[tuple[Target, Verdict]] = []
+    if tree is not None:
+        targets = [
+            *lower_targets([tree], recipes, with_chunks=with_leaves),
+            document_target(tree, recipes, tree.stored),
+        ]
+        found = [(t, judge(tree.stored.get(t.id), t.desired, edited=t.edited)) for t in targets]
+    for level in ctx.record.clusters.levels(ctx.name):
+        for cluster in ctx.record.clusters.trees(ctx.name, level):
+            if document in {member.member_id for member in cluster.members}:
+                target = cluster_target(cluster, recipes)
+                found.append((target, judge(cluster.stored, target.desired)))
+    return DocumentHealth(row, tree.leaf_count if tree else 0, tuple(found))

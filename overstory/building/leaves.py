@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from overstory.building.context import BuildContext
+from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
 from overstory.chunking import chunk, leaves, sections
 from overstory.identity import DocumentId, VersionId, digest, ordered_child_hash
@@ -75,6 +75,7 @@ class Cutter:
         )
 
 
+@timed
 def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Cut every version that is not current, embed its new leaves, and switch to it."""
     report = StageReport(STAGE)

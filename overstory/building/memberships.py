@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from overstory.building.context import BuildContext
+from overstory.building.context import BuildContext, timed
 from overstory.building.parameters import cluster_parameters
 from overstory.building.report import StageReport
 from overstory.clustering import (
@@ -23,6 +23,7 @@ STAGE = "memberships"
 FIRST_LEVEL = 2
 
 
+@timed
 def update_memberships(ctx: BuildContext) -> StageReport:
     """Place new and changed documents among the frozen clusters, and clusters among those above them."""
     report = StageReport(STAGE)

@@ -15,6 +15,9 @@ class Problem:
     subject: str
     """Id of the document or cluster."""
     reason: str
+    """For people: may name the document."""
+    kind: str
+    """For what is kept for ever: no name and no text of a document in it."""
 
 
 @dataclass(slots=True)
@@ -68,7 +71,7 @@ class StageReport:
             total += tally
         return total
 
-    def fail(self, shard: int, subject: str, reason: str) -> None:
+    def fail(self, shard: int, subject: str, reason: str, kind: str) -> None:
         """Count a failure and keep its reason."""
         self.shards[shard].failed += 1
-        self.problems.append(Problem(subject, reason))
+        self.problems.append(Problem(subject, reason, kind))

@@ -51,7 +51,7 @@ def outstanding(targets: Sequence[Target], stored: Mapping[NodeId, StoredSummary
         if verdict.state is NodeState.FRESH:
             report.shards[target.shard].unchanged += 1
         elif target.desired.child_hash is None:
-            report.fail(target.shard, target.owner, target.blocked)
+            report.fail(target.shard, target.owner, target.blocked, f"{target.kind}: no usable child")
         else:
             work.append(Work(target, verdict.cause or Cause.NEW))
     return work
@@ -114,7 +114,7 @@ class Maker:
             ModelRefusedAccess: The endpoint refuses every call.
         """
         self._total = len(work)
-        self._spent = self.ctx.record.ledger.spent_usd(self.ctx.name, self.ctx.run_id)
+        self._spent = self.ctx.record.ledger.spent(self.ctx.name, self.ctx.run_id).usd
         self.ctx.summarizer.summarize_many(self._requests(work), self.store)
         if self._over_budget:
             raise BudgetExhausted(
@@ -221,7 +221,9 @@ class Maker:
             tally.written += 1
             tally.embedded += 1
         else:
-            self.report.fail(target.shard, target.owner, f"{row.kind}: {row.failure}")
+            # A reason may quote what an endpoint answered; the outcome of the last call is one of a few words.
+            kind = outcome.calls[-1].outcome if outcome.calls else outcome.failure
+            self.report.fail(target.shard, target.owner, f"{row.kind}: {row.failure}", f"{row.kind}: {kind}")
         self.made[row.id] = StoredSummary(
             row.id, row.kind, row.ordinal, row.child_hash, row.recipe_hash, row.text_hash, row.failure
         )

@@ -38,7 +38,8 @@ def reembed(model: ClusterModel, members: Sequence[Member]) -> ClusterModel:
         draft.margin = calibrate(near, gates, model.parameters.mean_for(len(space.ids)))
         draft.weigh_again(space.ids)
     moved = freeze(space, draft, model.parameters, model.rosters)
-    return replace(moved, hashes={member: model.hashes[member] for member in space.ids})
+    kept = {member: model.hashes[member] for member in space.ids}
+    return replace(moved, hashes=kept, memo=model.memo, fitted=model.fitted, turned=model.turned, twins=model.twins)
 
 
 def _draft(model: ClusterModel, space: Space) -> Draft:

@@ -7,11 +7,18 @@ from dataclasses import dataclass
 
 from overstory.adapters.postgres.database import Database
 from overstory.ports import Call
+from overstory.record import Spent
 
 _ADD = """
 insert into ledger (dataset, run_id, node_id, kind, cause, model, tokens_in, tokens_out, usd, seconds, outcome)
 values (:dataset, :run_id, cast(:node_id as uuid), :kind, :cause, :model, :tokens_in, :tokens_out, :usd, :seconds,
         :outcome)
+"""
+
+
+_SPENT = """
+select count(*), coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(usd), 0)
+from ledger where dataset = :dataset and (cast(:run_id as text) is null or run_id = :run_id)
 """
 
 
@@ -40,9 +47,7 @@ class PostgresLedger:
                     outcome=call.outcome,
                 )
 
-    def spent_usd(self, dataset: str, run_id: str) -> float:
-        """What a run has cost so far."""
-        found = self.db.rows(
-            "select coalesce(sum(usd), 0) from ledger where dataset = :d and run_id = :r", d=dataset, r=run_id
-        )
-        return float(found[0][0])
+    def spent(self, dataset: str, run_id: str | None = None) -> Spent:
+        """What a run has cost so far, or all runs."""
+        calls, tokens_in, tokens_out, usd = self.db.rows(_SPENT, dataset=dataset, run_id=run_id)[0]
+        return Spent(int(calls), int(tokens_in), int(tokens_out), float(usd))

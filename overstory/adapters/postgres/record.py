@@ -17,6 +17,7 @@ from overstory.adapters.postgres.summaries import PostgresSummaries
 from overstory.adapters.postgres.vectors import PgVectors
 from overstory.errors import BuildLocked, SettingsError
 from overstory.identity import ClusterId, DocumentId
+from overstory.record import Clusters, Documents, Leaves, Ledger, Summaries, VectorStore
 
 _OLDEST_CHANGE = """
 select min(since) from (
@@ -39,12 +40,12 @@ class PostgresRecord:
 
     def __init__(self, db: Database) -> None:
         self.db = db
-        self.documents = PostgresDocuments(db)
-        self.leaves = PostgresLeaves(db)
-        self.summaries = PostgresSummaries(db)
-        self.clusters = PostgresClusters(db)
-        self.ledger = PostgresLedger(db)
-        self.vectors = PgVectors(db)
+        self.documents: Documents = PostgresDocuments(db)
+        self.leaves: Leaves = PostgresLeaves(db)
+        self.summaries: Summaries = PostgresSummaries(db)
+        self.clusters: Clusters = PostgresClusters(db)
+        self.ledger: Ledger = PostgresLedger(db)
+        self.vectors: VectorStore = PgVectors(db)
 
     @classmethod
     def open(cls, url: str) -> PostgresRecord:
@@ -69,6 +70,10 @@ class PostgresRecord:
                 f"Dataset '{name}' is built from {known}, not from {source}",
                 hint="Give this folder another name with --dataset",
             )
+
+    def datasets(self) -> list[tuple[str, str]]:
+        """(name, source) of every dataset, by name."""
+        return [(name, source) for name, source in self.db.rows("select name, source from dataset order by name")]
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresRecord]:

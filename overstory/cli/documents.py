@@ -1,0 +1,152 @@
+"""What ``--json`` prints: one model for each command, with a schema under docs/schemas."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Document(BaseModel):
+    """Base of every document; ``schema_version`` comes first."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PriceDocument(_Part):
+    """Calls, tokens and dollars."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    usd: float
+
+
+class StageDocument(PriceDocument):
+    """What one stage of a build did."""
+
+    stage: str
+    written: int
+    unchanged: int
+    deleted: int
+    failed: int
+    remembered: int
+    embedded: int
+    seconds: float
+
+
+class ProblemDocument(_Part):
+    """Something that could not be made."""
+
+    stage: str
+    subject: str
+    reason: str
+
+
+class BuildDocument(Document):
+    """``overstory build --json``."""
+
+    dataset: str
+    run_id: str
+    seconds: float
+    partial: bool
+    stages: tuple[StageDocument, ...]
+    problems: tuple[ProblemDocument, ...]
+    notes: tuple[str, ...]
+
+
+class PlannedKind(PriceDocument):
+    """The summaries of one kind that a build would write for one cause."""
+
+    kind: str
+    cause: str
+    summaries: int
+
+
+class ClusterPlan(_Part):
+    """Bounds of the cluster levels, which depend on texts that are not written yet."""
+
+    summaries_least: int
+    summaries_expected: int
+    summaries_most: int
+    least: PriceDocument
+    expected: PriceDocument
+    most: PriceDocument
+
+
+class PlanDocument(Document):
+    """``overstory plan --json``."""
+
+    dataset: str
+    documents: dict[str, int]
+    exact: tuple[PlannedKind, ...]
+    clusters: ClusterPlan
+    embeddings: dict[str, int]
+    embedding_tokens: int
+    embedding_usd: float
+    expected: PriceDocument
+    seconds: float
+    nothing_to_do: bool
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class LevelDocument(_Part):
+    """Node states of one kind and level."""
+
+    kind: str
+    level: int
+    fresh: int
+    stale: int
+    missing: int
+    failed: int
+    orphaned: int
+    staleness_rate: float
+
+
+class StatusDocument(Document):
+    """``overstory status --json``."""
+
+    dataset: str
+    documents: int
+    documents_failed: int
+    documents_pending: int
+    staleness_rate: float
+    staleness_window_seconds: float
+    coverage: float
+    levels: tuple[LevelDocument, ...]
+    spent_usd: float
+    calls: int
+    tokens_in: int
+    tokens_out: int
+
+
+class NodeStateDocument(_Part):
+    """The state of one of a document's nodes."""
+
+    node_id: str
+    kind: str
+    level: int
+    state: str
+    cause: str | None
+
+
+class DocumentStatusDocument(Document):
+    """``overstory status DOC --json``."""
+
+    dataset: str
+    document_id: str
+    path: str
+    shard: str
+    failure: str | None
+    leaves: int
+    nodes: tuple[NodeStateDocument, ...]
+    last_run_id: str | None
+    last_run_status: str | None
+    last_run_url: str | None

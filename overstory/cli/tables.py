@@ -1,0 +1,151 @@
+"""Documents as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from overstory.cli.documents import (
+    BuildDocument,
+    DocumentStatusDocument,
+    PlanDocument,
+    PriceDocument,
+    StatusDocument,
+)
+
+console = Console(highlight=False)
+
+_PROBLEMS_SHOWN = 10
+
+
+def _table(*columns: str, title: str = "") -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, title_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+    return table
+
+
+def show(*parts: RenderableType) -> None:
+    """Print parts to standard output."""
+    for part in parts:
+        console.print(part)
+
+
+def money(usd: float) -> str:
+    """Dollars with as many digits as they need."""
+    return "free" if usd == 0 else f"${usd:,.4f}" if usd < 1 else f"${usd:,.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says them."""
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
+
+
+def words(name: str) -> str:
+    """An identifier as words."""
+    return name.replace("_", " ")
+
+
+def build(document: BuildDocument) -> None:
+    """What a build did, stage by stage, and what failed."""
+    head = f"{document.dataset}: built in {duration(document.seconds)}"
+    table = _table("stage", "written", "unchanged", "deleted", "failed", "calls", "tokens", "cost", "time", title=head)
+    for stage in document.stages:
+        table.add_row(
+            words(stage.stage),
+            *(f"{n:,}" for n in (stage.written, stage.unchanged, stage.deleted, stage.failed, stage.calls)),
+            f"{stage.tokens_in + stage.tokens_out:,}",
+            money(stage.usd),
+            duration(stage.seconds),
+        )
+    show(table)
+    problems([f"{words(problem.stage)}: {problem.reason}" for problem in document.problems], document.notes)
+
+
+def problems(reasons: Sequence[str], notes: Sequence[str]) -> None:
+    """What failed and what should be known, a line each."""
+    for note in notes:
+        console.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
+    for reason in reasons[:_PROBLEMS_SHOWN]:
+        console.print(f"[red]failed[/] {escape(reason)}", soft_wrap=True)
+    if len(reasons) > _PROBLEMS_SHOWN:
+        console.print(f"… and {len(reasons) - _PROBLEMS_SHOWN:,} more (--json lists them all)")
+
+
+def plan(document: PlanDocument) -> None:
+    """What a build would do and cost."""
+    found = ", ".join(f"{count:,} {what}" for what, count in document.documents.items())
+    if document.nothing_to_do:
+        show(f"{document.dataset}: nothing to do ({found or 'no documents'})")
+        problems(document.problems, document.notes)
+        return
+    table = _table("summaries", "cause", "number", "calls", "tokens in", "tokens out", "cost", title=document.dataset)
+    for part in document.exact:
+        table.add_row(words(part.kind), part.cause, f"{part.summaries:,}", *_priced(part))
+    clusters = document.clusters
+    span = f"{clusters.summaries_least:,}–{clusters.summaries_most:,}"
+    table.add_row(
+        "cluster summary", f"expected, of {span}", f"{clusters.summaries_expected:,}", *_priced(clusters.expected)
+    )
+    table.add_section()
+    table.add_row("all", "", "", *_priced(document.expected))
+    show(f"documents: {found}", table)
+    embedded = ", ".join(f"{count:,} {cause}" for cause, count in document.embeddings.items()) or "none"
+    show(f"embeddings: {embedded} ({document.embedding_tokens:,} tokens, {money(document.embedding_usd)})")
+    show(f"time: about {duration(document.seconds)}")
+    if clusters.most.usd > clusters.expected.usd:
+        upper = document.expected.usd - clusters.expected.usd + clusters.most.usd
+        show(f"at most: {money(upper)}; up to document summaries the plan is exact")
+    problems(document.problems, document.notes)
+
+
+def _priced(price: PriceDocument) -> tuple[str, str, str, str]:
+    return f"{price.calls:,}", f"{price.tokens_in:,}", f"{price.tokens_out:,}", money(price.usd)
+
+
+def status(document: StatusDocument) -> None:
+    """Node states by level, and what has been spent."""
+    head = f"{document.dataset}: {document.documents:,} documents"
+    table = _table("level", "kind", "fresh", "stale", "missing", "failed", "orphaned", "staleness", title=head)
+    for level in document.levels:
+        table.add_row(
+            str(level.level),
+            words(level.kind),
+            *(f"{n:,}" for n in (level.fresh, level.stale, level.missing, level.failed, level.orphaned)),
+            f"{level.staleness_rate:.1%}",
+        )
+    show(table)
+    window = duration(document.staleness_window_seconds) if document.staleness_window_seconds else "none"
+    show(
+        f"staleness {document.staleness_rate:.1%}   window {window}   coverage {document.coverage:.1%}",
+        f"spent so far: {document.calls:,} calls, {document.tokens_in:,} tokens in, "
+        f"{document.tokens_out:,} out, {money(document.spent_usd)}",
+    )
+    if document.documents_pending or document.documents_failed:
+        show(f"documents: {document.documents_pending:,} pending, {document.documents_failed:,} failed")
+
+
+def document_status(document: DocumentStatusDocument) -> None:
+    """One document: where it is, the state of its nodes, and the run that last touched it."""
+    show(
+        f"[bold]{escape(document.path)}[/]",
+        f"document {document.document_id}   shard {document.shard}   {document.leaves:,} leaves",
+    )
+    if document.failure:
+        show(f"[red]failed[/] {escape(document.failure)}")
+    table = _table("level", "kind", "state", "cause", "node")
+    for node in document.nodes:
+        table.add_row(str(node.level), words(node.kind), node.state, node.cause or "", node.node_id)
+    show(table)
+    if document.last_run_id:
+        show(f"last run {document.last_run_id} {document.last_run_status}: {document.last_run_url}")
+    else:
+        show("no run of this shard is known to Dagster")

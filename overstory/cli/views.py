@@ -1,0 +1,130 @@
+"""From the core's values to what the command line prints."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from overstory.building.health import Health
+from overstory.building.report import StageReport
+from overstory.cli.documents import (
+    BuildDocument,
+    ClusterPlan,
+    LevelDocument,
+    PlanDocument,
+    PlannedKind,
+    PriceDocument,
+    ProblemDocument,
+    StageDocument,
+    StatusDocument,
+)
+from overstory.planning import Plan, Price, total
+from overstory.record import Spent
+
+
+def build_document(dataset: str, run_id: str, reports: Sequence[StageReport], seconds: float) -> BuildDocument:
+    """What a build did."""
+    problems = tuple(
+        ProblemDocument(stage=report.stage, subject=problem.subject, reason=problem.reason)
+        for report in reports
+        for problem in report.problems
+    )
+    return BuildDocument(
+        dataset=dataset,
+        run_id=run_id,
+        seconds=round(seconds, 3),
+        partial=bool(problems),
+        stages=tuple(_stage(report) for report in reports),
+        problems=problems,
+        notes=tuple(note for report in reports for note in report.notes),
+    )
+
+
+def _stage(report: StageReport) -> StageDocument:
+    tally = report.total
+    return StageDocument(
+        stage=report.stage,
+        written=tally.written,
+        unchanged=tally.unchanged,
+        deleted=tally.deleted,
+        failed=tally.failed,
+        remembered=tally.remembered,
+        embedded=tally.embedded,
+        calls=tally.calls,
+        tokens_in=tally.tokens_in,
+        tokens_out=tally.tokens_out,
+        usd=round(tally.usd, 6),
+        seconds=round(report.seconds, 3),
+    )
+
+
+def plan_document(plan: Plan) -> PlanDocument:
+    """What a build would do."""
+    groups: dict[tuple[str, str], list[Price]] = defaultdict(list)
+    for action in plan.actions:
+        groups[action.kind, action.cause].append(action.price)
+    least, expected, most = plan.clusters.summaries
+    return PlanDocument(
+        dataset=plan.dataset,
+        documents=plan.documents,
+        exact=tuple(
+            PlannedKind(kind=kind, cause=cause, summaries=len(prices), **_price(total(prices)).model_dump())
+            for (kind, cause), prices in sorted(groups.items())
+        ),
+        clusters=ClusterPlan(
+            summaries_least=least,
+            summaries_expected=expected,
+            summaries_most=most,
+            least=_price(plan.clusters.least),
+            expected=_price(plan.clusters.expected),
+            most=_price(plan.clusters.most),
+        ),
+        embeddings=plan.embeddings,
+        embedding_tokens=plan.embedding_tokens,
+        embedding_usd=round(plan.embedding_usd, 6),
+        expected=_price(plan.expected),
+        seconds=round(plan.seconds, 1),
+        nothing_to_do=plan.nothing_to_do,
+        problems=plan.problems,
+        notes=plan.notes,
+    )
+
+
+def _price(price: Price) -> PriceDocument:
+    return PriceDocument(
+        calls=price.calls, tokens_in=price.tokens_in, tokens_out=price.tokens_out, usd=round(price.usd, 6)
+    )
+
+
+def status_document(dataset: str, health: Health, spent: Spent, now: datetime | None = None) -> StatusDocument:
+    """The state of an index."""
+    window = 0.0
+    if health.stale_since is not None:
+        window = ((now or datetime.now(UTC)) - health.stale_since).total_seconds()
+    return StatusDocument(
+        dataset=dataset,
+        documents=health.documents,
+        documents_failed=health.documents_failed,
+        documents_pending=health.documents_pending,
+        staleness_rate=round(health.staleness_rate, 6),
+        staleness_window_seconds=round(window, 1),
+        coverage=round(health.coverage, 6),
+        levels=tuple(
+            LevelDocument(
+                kind=level.kind,
+                level=level.level,
+                fresh=level.fresh,
+                stale=level.stale,
+                missing=level.missing,
+                failed=level.failed,
+                orphaned=level.orphaned,
+                staleness_rate=round(level.staleness_rate, 6),
+            )
+            for level in health.levels
+        ),
+        spent_usd=round(spent.usd, 6),
+        calls=spent.calls,
+        tokens_in=spent.tokens_in,
+        tokens_out=spent.tokens_out,
+    )

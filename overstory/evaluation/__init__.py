@@ -1,0 +1,1 @@
+"""What a search serves, measured against questions with known answers."""
