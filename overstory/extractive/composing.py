@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from overstory.extractive.salience import words
 from overstory.extractive.selecting import Candidate
@@ -35,8 +35,8 @@ def compose(chosen: Sequence[Candidate], titles: Sequence[str]) -> str:
 
 def _line(section: Section, units: list[Unit], lead: str, title: str) -> str:
     text = _joined(units)
-    heading = section.heading
-    opening = units[0].text
+    heading = section.heading.text
+    opening = _told(units[0])
     if lead and len(lead) <= MAX_TITLE_CHARS and lead.casefold() not in opening.casefold():
         prefix = lead
         if heading and _adds(heading, f"{lead} {opening}"):
@@ -47,11 +47,19 @@ def _line(section: Section, units: list[Unit], lead: str, title: str) -> str:
     return text
 
 
+def _told(unit: Unit) -> str:
+    """A statement behind the words that open its paragraph."""
+    if not unit.lead.text or unit.text.casefold().startswith(unit.lead.text.casefold()):
+        return unit.text
+    return f"{unit.lead.text}{'' if unit.lead.text.endswith('?') else ':'} {unit.text}"
+
+
 def _joined(units: list[Unit]) -> str:
-    text = units[0].text
-    for unit in units[1:]:
+    text = _told(units[0])
+    for before, unit in pairwise(units):
         unspaced = "\u3000" <= text[-1] <= "\u9fff" or "\uff00" <= text[-1] <= "\uffef"
-        text += unit.text if unspaced else f" {unit.text}"
+        told = unit.text if unit.lead == before.lead else _told(unit)
+        text += told if unspaced else f" {told}"
     return text
 
 

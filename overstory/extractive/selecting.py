@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import math
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from overstory.extractive.blocks import BlockKind
 from overstory.extractive.salience import salience, words
@@ -59,19 +61,30 @@ class Candidate:
 
 
 def candidates(
-    material: Material, source_facts: Sequence[Fact], tokens: Sequence[int], *, separate: bool
+    material: Material, source_facts: Sequence[Fact], count: Callable[[str], int], *, separate: bool
 ) -> list[Candidate]:
-    """The statements of ``material`` with the facts that lie in them; ``tokens`` are theirs, in order."""
+    """The statements of ``material`` with the facts that lie in them and in what they stand under."""
     starts = [fact.start for fact in source_facts]
+
+    @cache
+    def stated(start: int, end: int) -> frozenset[tuple[FactKind, str]]:
+        inside = source_facts[bisect_left(starts, start) : bisect_left(starts, end)]
+        return frozenset((fact.kind, fact.value) for fact in inside if fact.kind in FACT_WEIGHTS)
+
     found = []
-    for unit, count in zip(material.units, tokens, strict=True):
-        inside = source_facts[bisect_left(starts, unit.start) : bisect_left(starts, unit.end)]
-        stated = frozenset((fact.kind, fact.value) for fact in inside if fact.kind in FACT_WEIGHTS)
-        lead = LEAD_WEIGHT if unit.place == 0 and unit.kind is not BlockKind.FIELD else 0.0
-        decision = DECISION_WEIGHT if _DECISION.search(unit.text) else 0.0
-        bonus = (lead if separate or unit.section.part == 0 else 0.0) + decision
-        found.append(Candidate(unit, stated, words(unit.text), bonus, _readability(unit), count))
+    for unit in material.units:
+        title = material.titles[unit.section.part]
+        above = stated(title.start, title.end) | stated(unit.section.heading.start, unit.section.heading.end)
+        said = f"{unit.lead.text}: {unit.text}" if unit.lead.text else unit.text
+        own = stated(unit.start, unit.end) | stated(unit.lead.start, unit.lead.end)
+        bonus = _bonus(unit, separate=separate)
+        found.append(Candidate(unit, own | above, words(said), bonus, _readability(unit), count(said)))
     return found
+
+
+def _bonus(unit: Unit, *, separate: bool) -> float:
+    leads = unit.place == 0 and unit.kind is not BlockKind.FIELD and (separate or unit.section.part == 0)
+    return LEAD_WEIGHT * leads + DECISION_WEIGHT * bool(_DECISION.search(unit.text))
 
 
 def _readability(unit: Unit) -> float:
@@ -157,4 +170,4 @@ def select(
 
 
 def _ratio(gain: float, candidate: Candidate) -> float:
-    return gain / (candidate.tokens + OVERHEAD_TOKENS) ** COST_EXPONENT
+    return gain / math.pow(candidate.tokens + OVERHEAD_TOKENS, COST_EXPONENT)

@@ -9,7 +9,7 @@ from overstory import facts
 from overstory.extractive.composing import fit
 from overstory.extractive.markup import clean
 from overstory.extractive.selecting import Candidate, candidates, select
-from overstory.extractive.units import material
+from overstory.extractive.units import NONE, material
 
 VERSION = "2"
 """Part of every recipe hash: raise it whenever the same texts would give another summary."""
@@ -39,10 +39,10 @@ def summarize(
         return ""
     found = material(spans, source)
     source_facts = facts.extract(source, names=False)
-    tokens = [count(unit.text) for unit in found.units]
-    all_candidates = candidates(found, source_facts, tokens, separate=separate)
-    chosen = select(all_candidates, found.titles, target_tokens, max_tokens, separate=separate)
-    text = _supported(chosen, found.titles, max_tokens, count, source_facts)
+    statements = candidates(found, source_facts, count, separate=separate)
+    titles = [title.text for title in found.titles]
+    chosen = select(statements, titles, target_tokens, max_tokens, separate=separate)
+    text = _supported(chosen, titles, max_tokens, count, source_facts)
     return text or _clipped([unit.text for unit in found.units] or [clean(source)], max_tokens, count)
 
 
@@ -83,8 +83,8 @@ def _supports(source_facts: Sequence[facts.Fact], text: str) -> bool:
 
 
 def _unheaded(candidate: Candidate) -> Candidate:
-    section = replace(candidate.unit.section, heading="")
-    return replace(candidate, unit=replace(candidate.unit, section=section))
+    section = replace(candidate.unit.section, heading=NONE)
+    return replace(candidate, unit=replace(candidate.unit, section=section, lead=NONE))
 
 
 def _clipped(texts: Sequence[str], limit: int, count: Count) -> str:

@@ -14,14 +14,27 @@ from overstory.extractive.tables import Row
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """A title, a heading or the opening words that a paragraph stands under: ``source[start:end]``."""
+
+    text: str
+    """Without markup; empty where there is none."""
+    start: int = 0
+    end: int = 0
+
+
+NONE = Label("")
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """What a statement stands under."""
 
     part: int
     """Index of the text it comes from, among the texts that are to be told apart."""
     ordinal: int
-    heading: str
-    """The nearest heading, without markup; empty where there is none."""
+    heading: Label
+    """The nearest heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,8 @@ class Unit:
     end: int
     text: str
     section: Section
+    lead: Label
+    """What opens its paragraph, as in **1 May 2025.** or Purpose: it is told once before the first of its statements."""
     kind: BlockKind
     place: int
     """Position within its part, from 0."""
@@ -43,12 +58,13 @@ class Unit:
 class Material:
     """A source as the statements in it."""
 
-    titles: tuple[str, ...]
+    titles: tuple[Label, ...]
     """One a part; empty where a part has none."""
     units: tuple[Unit, ...]
 
 
 _RUN_IN = re.compile(r"([A-Z0-9\u00c0-\uffff][^.:!?;,\n|]{2,80}?(?:\([^()\n]{1,30}\))?): +(?=\S)")
+_BOLD = re.compile(r"(?:\*\*|__)([^*_\n]{2,80}?)(?:[.:?—–-] ?(?:\*\*|__)|(?:\*\*|__) ?[.:—–])\s+(?=\S)")
 _MACHINE_FIELD = re.compile(
     r":?(?:Author|Authors|Author-Email|BDFL-Delegate|PEP-Delegate|Sponsor|Discussions-To|Content-Type|Version: \$|Last-Modified|Message-ID|Email|URL|Home-Page"
     r"|Maintainer|Contact|Translator|Reply-To|layout|permalink|redirect_from|slug)\b",
@@ -70,7 +86,7 @@ _LAST_LETTER = re.compile(r"[^\s\"'”’»)\]][\s\"'”’»)\]]*$")
 
 def material(parts: list[tuple[int, int]], source: str) -> Material:
     """The statements of ``source``, whose parts are told apart by their offsets."""
-    titles: list[str] = []
+    titles: list[Label] = []
     units: list[Unit] = []
     seen: set[str] = set()
     for number, (start, end) in enumerate(parts):
@@ -87,8 +103,8 @@ class _Reader:
         self.source = source
         self.part = part
         self.seen = seen
-        self.title = ""
-        self.section = Section(part, 0, "")
+        self.title = NONE
+        self.section = Section(part, 0, NONE)
         self.place = 0
 
     def read(self, found: list[Block]) -> Iterator[Unit]:
@@ -96,54 +112,59 @@ class _Reader:
             if block.kind in (BlockKind.TITLE, BlockKind.HEADING):
                 self._head(block)
             elif block.row is not None:
-                yield from self._unit(block.start, block.end, statement(block.row), block.kind)
+                yield from self._unit(block.start, block.end, statement(block.row), NONE, block.kind)
             else:
                 yield from self._sentences(block)
 
+    def _label(self, start: int, end: int) -> Label:
+        return Label(_NUMBERING.sub("", clean(self.source[start:end]).strip(" :.")), start, end)
+
     def _head(self, block: Block) -> None:
-        text = clean(self.source[block.start : block.end]).rstrip(" :.")
-        if block.kind is BlockKind.TITLE and not self.title:
-            self.title = text
+        label = self._label(block.start, block.end)
+        if block.kind is BlockKind.TITLE and not self.title.text:
+            self.title = label
         else:
-            self.section = Section(self.part, self.section.ordinal + 1, _NUMBERING.sub("", text))
+            self.section = Section(self.part, self.section.ordinal + 1, label)
 
     def _sentences(self, block: Block) -> Iterator[Unit]:
         text = self.source[block.start : block.end]
-        if block.kind is BlockKind.FIELD and self._field(text):
+        if _LINKS_ONLY.fullmatch(text) or (block.kind is BlockKind.FIELD and self._field(block, text)):
             return
-        if _LINKS_ONLY.fullmatch(text):
-            return
-        offset = self._run_in(block, text)
+        offset, lead = self._run_in(block, text)
+        begin = block.start + offset
         for start, end in sentences(text[offset:]):
-            begin = block.start + offset
-            yield from self._unit(begin + start, begin + end, clean(text[offset + start : offset + end]), block.kind)
+            yield from self._unit(
+                begin + start, begin + end, clean(text[offset + start : offset + end]), lead, block.kind
+            )
 
-    def _field(self, text: str) -> bool:
+    def _field(self, block: Block, text: str) -> bool:
         title = _TITLE_FIELD.match(text)
-        if title and not self.title and self.place < 3:
-            self.title = clean(text[title.end() :])
+        if title and not self.title.text and self.place < 3:
+            self.title = self._label(block.start + title.end(), block.end)
             return True
         return bool(_MACHINE_FIELD.match(text)) or "$Date" in text or "$Revision" in text
 
-    def _run_in(self, block: Block, text: str) -> int:
-        """How long the heading is that stands in a paragraph's first line (Pricing: ...)."""
-        found = _RUN_IN.match(text)
-        if not found or block.kind is BlockKind.ITEM or len(found[1].split()) > 10 or len(text) - found.end() < 40:
-            return 0
-        heading = clean(found[1])
-        if not self.title and self.place == 0 and self.section.ordinal == 0:
-            self.title = heading
-        else:
-            self.section = Section(self.part, self.section.ordinal + 1, heading)
-        return found.end()
+    def _run_in(self, block: Block, text: str) -> tuple[int, Label]:
+        """How long the words are that open a paragraph like a heading, and what they say."""
+        found = _BOLD.match(text) or (None if block.kind is BlockKind.ITEM else _RUN_IN.match(text))
+        if not found or len(found[1].split()) > 10 or len(text) - found.end() < 12:
+            return 0, NONE
+        if found.re is _RUN_IN and len(text) - found.end() < 40:
+            return 0, NONE
+        asked = self.source[block.start + found.end(1)] == "?"
+        label = self._label(block.start + found.start(1), block.start + found.end(1) + asked)
+        if not self.title.text and self.place == 0 and self.section.ordinal == 0:
+            self.title = label
+            return found.end(), NONE
+        return found.end(), label
 
-    def _unit(self, start: int, end: int, text: str, kind: BlockKind) -> Iterator[Unit]:
+    def _unit(self, start: int, end: int, text: str, lead: Label, kind: BlockKind) -> Iterator[Unit]:
         text = text.lstrip("–—-•·: ").strip()
-        key = "".join(c for c in text.casefold() if c.isalnum())
+        key = lead.text.casefold() + "".join(char for char in text.casefold() if char.isalnum())
         if not _WORDS.search(text) or key in self.seen or _BOILERPLATE.search(text):
             return
         self.seen.add(key)
-        yield Unit(start, end, _closed(text), self.section, kind, self.place, text[-1] in ":：")
+        yield Unit(start, end, _closed(text), self.section, lead, kind, self.place, text[-1] in ":：")
         self.place += 1
 
 

@@ -144,7 +144,7 @@ NAME_BEFORE = re.compile(
     r"(?:\b(?P<name>[A-Z][A-Za-z+#]*(?:\.[a-z]+)?)|\b(?:kernel|release|releases|revision|(?i:version):?))[ :]$",
     re.ASCII,
 )
-PREVIOUS_WORD = re.compile(r"([A-Za-z]+)[ \t.\n]*$", re.ASCII)
+PREVIOUS_WORD = re.compile(r"([A-Za-z]+)[ \t]*\n?[ \t]*$", re.ASCII)
 TELLS_NUMBER = re.compile(
     r"\b(?:is|was|are|were|of|to|than|total|totals|totaled|reached|equals|limit|threshold|maximum|minimum|cap|quota|default)[:=]?[ \t]*\n?[ \t]*$",
     re.ASCII | re.IGNORECASE,

@@ -12,7 +12,7 @@ from overstory.facts.vocabulary import FUNCTION_WORDS, LABELS, MONTHS
 
 _PREFIX = re.compile(r"v(?:ersions?\b|er\.)?\s*(?:is\s|:\s)?", re.IGNORECASE)
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
-_LABEL = re.compile(r"([A-Za-z]+)\.?[ \t\n]*$")
+_LABEL = re.compile(r"(?:([A-Za-z]+)|\b((?i:no|nos|fig|sec|art|ch|vol|pp?))\.)[ \t]*\n?[ \t]*$")
 
 
 def versions(hit: Hit) -> Iterator[Reading]:
@@ -35,7 +35,7 @@ def numbers_a_line(plain: str, start: int, end: int) -> bool:
 def label_before(plain: str, start: int) -> bool:
     """Whether the word before ``start`` makes a number a label: section 4.2."""
     before = _LABEL.search(plain[max(0, start - 16) : start])
-    return before is not None and before[1].lower() in LABELS
+    return before is not None and (before[2] is not None or before[1].lower() in LABELS)
 
 
 def named_version(hit: Hit) -> Reading | None:
