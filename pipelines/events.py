@@ -8,19 +8,22 @@ counts, and an announced shard without a later report is a failed one as soon as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import dagster as dg
 from dagster._core.events import (
     AssetMaterializationPlannedData,
     DagsterEvent,
     DagsterEventBatchMetadata,
+    DagsterEventType,
     generate_event_batch_id,
 )
+from dagster._core.definitions.data_version import DATA_VERSION_IS_USER_PROVIDED_TAG, DATA_VERSION_TAG
 
 CHECK = "complete"
-DATA_VERSION_TAG = "dagster/data_version"
 
 Metadata = Mapping[str, "dg.MetadataValue | str | int | float | bool"]
 
@@ -40,26 +43,34 @@ class ShardResult:
 def announce(context: dg.AssetExecutionContext, keys: Sequence[str]) -> None:
     """Say that the shards are about to be made by this run."""
     step = context.op_execution_context._step_execution_context.step.key
-    for key in keys:
+    for key, batch in _batched(keys):
         planned = AssetMaterializationPlannedData(context.asset_key, partition=key)
         event = DagsterEvent.build_asset_materialization_planned_event(context.job_name, step, planned)
-        context.instance.report_dagster_event(event, context.run_id)
+        context.instance.report_dagster_event(event, context.run_id, logging.DEBUG, batch)
 
 
 def report_shards(context: dg.AssetExecutionContext, results: Sequence[ShardResult]) -> None:
-    """Store each shard's materialization, all in one statement, and its check."""
+    """Store each shard's materialization with its own data version, and its check; each kind in one batch."""
     step = context.op_execution_context._step_execution_context
-    batch = generate_event_batch_id()
-    for place, result in enumerate(results, 1):
+    for result, batch in _batched(results):
         made = dg.AssetMaterialization(
             context.asset_key,
             partition=result.key,
             metadata=result.metadata,
-            tags={DATA_VERSION_TAG: result.data_version, "dagster/data_version_is_user_provided": "true"},
+            tags={DATA_VERSION_TAG: result.data_version, DATA_VERSION_IS_USER_PROVIDED_TAG: "true"},
         )
-        DagsterEvent.asset_materialization(step, made, DagsterEventBatchMetadata(batch, place == len(results)))
-    for result in results[1:]:
-        context.log_event(evaluation(context.asset_key, result))
+        DagsterEvent.asset_materialization(step, made, batch)
+    for result, batch in _batched(results):
+        found = dg.AssetCheckEvaluation(
+            asset_key=context.asset_key,
+            check_name=CHECK,
+            passed=result.failed == 0,
+            severity=dg.AssetCheckSeverity.WARN,
+            partition=result.key,
+            metadata={"nodes": result.nodes, "failed": result.failed},
+        )
+        message = f"{result.failed} of {result.nodes} nodes failed in shard {result.key}"
+        DagsterEvent.from_step(DagsterEventType.ASSET_CHECK_EVALUATION, step, found, message, batch)
 
 
 def report_overview(context: dg.AssetExecutionContext, metadata: Metadata) -> None:
@@ -67,28 +78,27 @@ def report_overview(context: dg.AssetExecutionContext, metadata: Metadata) -> No
     context.log_event(dg.AssetObservation(context.asset_key, metadata=metadata))
 
 
-def check_result(asset: dg.AssetKey, result: ShardResult) -> dg.AssetCheckResult:
-    """The check of the first shard as the output that Dagster expects of the step."""
+def check_result(asset: dg.AssetKey, results: Sequence[ShardResult]) -> dg.AssetCheckResult:
+    """Whether nothing failed in any shard: the output of the check that the step must have."""
+    failed = sum(result.failed for result in results)
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=CHECK,
-        passed=result.failed == 0,
+        passed=failed == 0,
         severity=dg.AssetCheckSeverity.WARN,
-        metadata=_check_metadata(result),
+        metadata={
+            "nodes": sum(result.nodes for result in results),
+            "failed": failed,
+            "shards": ", ".join(result.key for result in results if result.failed),
+        },
     )
 
 
-def evaluation(asset: dg.AssetKey, result: ShardResult) -> dg.AssetCheckEvaluation:
-    """Whether all nodes of a shard could be made."""
-    return dg.AssetCheckEvaluation(
-        asset_key=asset,
-        check_name=CHECK,
-        passed=result.failed == 0,
-        severity=dg.AssetCheckSeverity.WARN,
-        partition=result.key,
-        metadata=_check_metadata(result),
-    )
+T = TypeVar("T")
 
 
-def _check_metadata(result: ShardResult) -> dict[str, int]:
-    return {"nodes": result.nodes, "failed": result.failed}
+def _batched(items: Sequence[T]) -> Iterator[tuple[T, DagsterEventBatchMetadata]]:
+    """Each item with the mark by which Dagster keeps its event until the last one of the batch."""
+    batch = generate_event_batch_id()
+    for place, item in enumerate(items, 1):
+        yield item, DagsterEventBatchMetadata(batch, place == len(items))

@@ -51,7 +51,7 @@ def seconds_behind(health: Health, now: datetime | None = None) -> float:
 
 def metadata(health: Health) -> dict[str, dg.MetadataValue]:
     """Rates as numbers, so that the UI plots them over time; states as a table and a picture."""
-    return {
+    shown: dict[str, dg.MetadataValue] = {
         "staleness rate": dg.MetadataValue.float(health.staleness_rate),
         "coverage": dg.MetadataValue.float(health.coverage),
         "seconds behind": dg.MetadataValue.float(seconds_behind(health)),
@@ -63,8 +63,11 @@ def metadata(health: Health) -> dict[str, dg.MetadataValue]:
             ("nodes", "level", "fresh", "stale", "missing", "failed", "orphaned"),
             [(_name(level), str(level.level), *(f"{n:,}" for n in states(level).values())) for level in health.levels],
         ),
-        "picture": plots.stacked_bars({_name(level): states(level) for level in health.levels}),
     }
+    # A picture in one color says nothing, and drawing takes longer than the whole examination.
+    if any(level.total != level.fresh or level.orphaned for level in health.levels):
+        shown["picture"] = plots.stacked_bars({_name(level): states(level) for level in health.levels})
+    return shown
 
 
 def states(level: LevelHealth) -> Mapping[str, int]:
@@ -82,8 +85,8 @@ def _name(level: LevelHealth) -> str:
     return level.kind.value.replace("_", " ")
 
 
-def cluster_sizes(ctx: BuildContext) -> dict[str, dg.MetadataValue]:
-    """How many members the clusters have; nothing where there are no clusters."""
+def cluster_sizes(ctx: BuildContext, *, changed: bool) -> dict[str, dg.MetadataValue]:
+    """How many members the clusters have, with a picture when they ``changed``."""
     sizes = [
         len(tree.members)
         for level in ctx.record.clusters.levels(ctx.name)
@@ -91,8 +94,10 @@ def cluster_sizes(ctx: BuildContext) -> dict[str, dg.MetadataValue]:
     ]
     if not sizes:
         return {"clusters": dg.MetadataValue.int(0)}
-    return {
+    shown: dict[str, dg.MetadataValue] = {
         "clusters": dg.MetadataValue.int(len(sizes)),
         "members on average": dg.MetadataValue.float(round(sum(sizes) / len(sizes), 1)),
-        "cluster sizes": plots.histogram(sizes, "members of a cluster", "clusters"),
     }
+    if changed:
+        shown["cluster sizes"] = plots.histogram(sizes, "members of a cluster", "clusters")
+    return shown

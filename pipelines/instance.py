@@ -19,10 +19,20 @@ URL_VARIABLE = "OVERSTORY_DAGSTER_URL"
 
 CONFIGURATION = f"""\
 # Written by Overstory at every start: change overstory.toml or the environment instead.
-storage:
-  postgres:
+run_storage:
+  module: dagster_postgres.run_storage
+  class: PostgresRunStorage
+  config: &database
     postgres_url:
       env: {URL_VARIABLE}
+event_log_storage:
+  module: pipelines.storage
+  class: ShardEventLogStorage
+  config: *database
+schedule_storage:
+  module: dagster_postgres.schedule_storage
+  class: PostgresScheduleStorage
+  config: *database
 telemetry:
   enabled: false
 nux:

@@ -28,10 +28,15 @@ def build_all(dataset: str) -> UnresolvedAssetJob:
     )
 
 
+def build_changed_name(dataset: str) -> str:
+    """The name of the job that builds what changed."""
+    return f"{dataset}__build_changed"
+
+
 def build_changed(dataset: str) -> UnresolvedAssetJob:
     """The job over the whole graph and all shards in one run; fresh shards are no-ops."""
     return dg.define_asset_job(
-        f"{dataset}__build_changed",
+        build_changed_name(dataset),
         selection=dg.AssetSelection.groups(dataset),
         partitions_def=shards,
         executor_def=dg.in_process_executor,

@@ -26,7 +26,8 @@ def memberships_asset(dataset: str) -> dg.AssetsDefinition:
         with opened(context, deployment) as stage:
             report = finished(update_memberships(stage.ctx))
             version = membership_version(stage.ctx)
-            sizes = health.cluster_sizes(stage.ctx)
+            total = report.total
+            sizes = health.cluster_sizes(stage.ctx, changed=bool(total.written or total.deleted))
         yield dg.MaterializeResult(
             metadata={**reporting.overview(report), **sizes}, data_version=dg.DataVersion(version)
         )

@@ -97,7 +97,7 @@ def told(context: dg.AssetExecutionContext, report: StageReport, versions: Mappi
     """The result of a sharded asset: first for the asset, then for each shard, whose last event counts."""
     results = reporting.shard_results(report, versions, versions)
     yield dg.MaterializeResult(
-        metadata=reporting.stage_metadata(report), check_results=[events.check_result(context.asset_key, results[0])]
+        metadata=reporting.stage_metadata(report), check_results=[events.check_result(context.asset_key, results)]
     )
     events.report_shards(context, results)
     events.report_overview(context, reporting.overview(report))

@@ -37,9 +37,7 @@ class Deployment(dg.ConfigurableResource[None]):
             self._record = None
 
     @contextmanager
-    def building(
-        self, dataset: str, run_id: str, progress: Progress, *, alone: bool = True
-    ) -> Iterator[BuildContext]:
+    def building(self, dataset: str, run_id: str, progress: Progress, *, alone: bool = True) -> Iterator[BuildContext]:
         """A dataset with its ports; held ``alone`` against other builds until the block ends.
 
         Raises:

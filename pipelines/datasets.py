@@ -1,0 +1,55 @@
+"""A dataset of the deployment as a group of assets with its jobs and its schedule."""
+
+from __future__ import annotations
+
+import warnings
+
+import dagster as dg
+
+from overstory.settings import Settings
+from pipelines.assets.cluster_summaries import cluster_summaries_asset
+from pipelines.assets.document_summaries import document_summaries_asset
+from pipelines.assets.documents import documents_asset
+from pipelines.assets.index_health import index_health_asset
+from pipelines.assets.leaves import leaves_asset
+from pipelines.assets.memberships import memberships_asset
+from pipelines.jobs import build_all, build_changed
+from pipelines.resources.deployment import Deployment
+from pipelines.schedules import nightly
+
+LEVELS = (
+    documents_asset,
+    leaves_asset,
+    document_summaries_asset,
+    memberships_asset,
+    cluster_summaries_asset,
+    index_health_asset,
+)
+
+
+def dataset_definitions(dataset: str) -> dg.Definitions:
+    """The assets, jobs and schedule of one dataset."""
+    with warnings.catch_warnings():
+        # Partitioned checks and backfill policies are new in Dagster 1.13; tests/pipelines would see them change.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return _dataset_definitions(dataset)
+
+
+def _dataset_definitions(dataset: str) -> dg.Definitions:
+    changed = build_changed(dataset)
+    return dg.Definitions(
+        assets=[asset(dataset) for asset in LEVELS],
+        jobs=[build_all(dataset), changed],
+        schedules=[nightly(dataset, changed)],
+    )
+
+
+def shared_definitions() -> dg.Definitions:
+    """What all datasets share: the deployment, and one process for all steps of a run."""
+    return dg.Definitions(resources={"deployment": Deployment.configure_at_launch()}, executor=dg.in_process_executor)
+
+
+def build_definitions(settings: Settings) -> dg.Definitions:
+    """The definitions of all datasets of a deployment."""
+    return dg.Definitions.merge(shared_definitions(), *(dataset_definitions(d.name) for d in settings.datasets))
