@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from overstory.chunking.blocks import Block, Kind
 from overstory.chunking.boundaries import LINE, Cut, code_points, graphemes, grouped, lines, sentences, words
-from overstory.chunking.packing import jitter
+from overstory.chunking.packing import JITTER, jitter
 from overstory.ports import Tokenizer
 
 _PRICES = {Kind.HEADING: 0.0, Kind.PARAGRAPH: 0.3, Kind.TABLE: 0.4, Kind.FENCE: 0.4, Kind.ITEM: 0.45}
@@ -55,6 +55,9 @@ class Atomizer:
 
     def atoms(self, found: list[Block]) -> Iterator[Atom]:
         """The atoms of the blocks that tile the text."""
+        yield from _joined(self._apiece(found), self._cap)
+
+    def _apiece(self, found: list[Block]) -> Iterator[Atom]:
         ends = [*(block.start for block in found[1:]), len(self._text)]
         previous: Block | None = None
         for block, end in zip(found, ends, strict=True):
@@ -123,6 +126,27 @@ class Atomizer:
     def _atom(self, cut: Cut, tokens: int, context: int) -> Atom:
         noise = jitter(self._text[cut.at : cut.at + _JITTERED_CHARS]) if cut.at else 0.0
         return Atom(cut.at, tokens, cut.price + noise, context)
+
+
+def _joined(atoms: Iterator[Atom], cap: int) -> Iterator[Atom]:
+    """The atoms without those that are packed with the one before anyway: fewer to weigh against each other.
+
+    These are what follows a heading, and tiny blocks; like ``grouped``, it depends on content and not on count.
+    """
+    held: Atom | None = None
+    for atom in atoms:
+        if held is None:
+            held = atom
+            continue
+        together = held.tokens + atom.tokens
+        tiny = together <= cap // 16 and atom.tokens % 4 and atom.price > _PRICES[Kind.HEADING] + JITTER * 2
+        if held.context == atom.context and (tiny or (atom.price >= _AVOIDED and together <= cap // 2)):
+            held = held._replace(tokens=together)
+        else:
+            yield held
+            held = atom
+    if held is not None:
+        yield held
 
 
 def finer(text: str, start: int, end: int, most_bytes: int) -> Iterator[Cut]:

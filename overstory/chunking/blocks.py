@@ -35,6 +35,7 @@ _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•◦‣·]|\(?(?:\d{1,9}|[A-Za-z]|[ivxlc]{2,5})[.)])[ \t]+\S")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,5})\.?[ \t]+([^\W\d_a-z].{0,78}?[^\s.,;:!?])$")
+_WORDY = re.compile(r"[^\W_]")
 _UNDERLINES = "=-~^\"'#*+:."
 _MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
 _PIPE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
@@ -45,10 +46,9 @@ _TITLE_CHARS = 200
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of ``text`` in order; the first begins at 0. Empty for the empty text."""
-    found = _Scanner(text).scan()
-    if found:
-        found[0] = replace(found[0], start=0)
+    """The blocks of ``text`` in order, at least one; the first begins at 0."""
+    found = _Scanner(text).scan() or [Block(0, Kind.PARAGRAPH)]
+    found[0] = replace(found[0], start=0)
     return found
 
 
@@ -76,8 +76,8 @@ class _Scanner:
         self.found: list[Block] = []
         self.styles: dict[int, str] = {}
         """Index of a heading in ``found`` -> its style: ``#``, ``1.1``, an underline."""
-        self.unclosed: set[str] = set()
-        """Constructs that no later line closes: looked for once, so that scanning stays linear."""
+        self.unclosed: dict[str, int] = {}
+        """Constructs that no later line closes, with their least length: looked for once, to stay linear."""
         self.after_blank = True
 
     def scan(self) -> list[Block]:
@@ -128,13 +128,13 @@ class _Scanner:
         return (closing if closing > 0 else len(self.lines)) - at
 
     def _closing_fence(self, at: int, marks: str) -> int:
-        if marks in self.unclosed:
+        if len(marks) >= self.unclosed.get(marks[0], len(marks) + 1):
             return -1
         for number in range(at, len(self.lines)):
             stripped = self.lines[number].strip()
             if stripped.startswith(marks) and not stripped.strip(marks[0]):
                 return number + 1
-        self.unclosed.add(marks)
+        self.unclosed[marks[0]] = len(marks)
         return -1
 
     def _atx(self, at: int, line: str) -> int:
@@ -149,7 +149,7 @@ class _Scanner:
         if not mark or mark in "~`" or at + 2 >= len(self.lines):
             return 0
         title, under = self.lines[at + 1], self.lines[at + 2]
-        if _rule_mark(under) != mark or not 0 < len(title.strip()) <= len(under.rstrip()) or _rule_mark(title):
+        if _rule_mark(under) != mark or len(title.rstrip()) > len(under.rstrip()) or not _WORDY.search(title):
             return 0
         self._heading(at, title.strip(), mark * 2, 0)
         return 3
@@ -159,7 +159,9 @@ class _Scanner:
             return 0
         under = self.lines[at + 1]
         mark = under[:1]
-        if mark not in _UNDERLINES or not mark or mark != _rule_mark(under) or line.startswith("    "):
+        if not mark or mark not in _UNDERLINES or mark != _rule_mark(under):
+            return 0
+        if line.startswith("    ") or not _WORDY.search(line):
             return 0
         if mark not in _MARKDOWN_UNDERLINES and len(under.rstrip()) < len(line.rstrip()):
             return 0
@@ -210,7 +212,7 @@ class _Scanner:
         return end - at
 
     def _simple_table(self, at: int, line: str) -> int:
-        if not _SIMPLE_RULE.match(line) or "simple" in self.unclosed:
+        if not _SIMPLE_RULE.match(line) or "=" in self.unclosed:
             return 0
         rules = []
         for number in range(at, len(self.lines)):
@@ -219,7 +221,7 @@ class _Scanner:
                 if len(rules) > 1 and not "".join(self.lines[number + 1 : number + 2]).strip():
                     self._open(at, Kind.TABLE, body=rules[1] + 1 if len(rules) > 2 else at + 1)
                     return number + 1 - at
-        self.unclosed.add("simple")
+        self.unclosed["="] = 0
         return 0
 
     def _heading(self, at: int, title: str, style: str, level: int) -> None:

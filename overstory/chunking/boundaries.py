@@ -15,7 +15,7 @@ GRAPHEME = 3.0
 INSIDE_GRAPHEME = 6.0
 
 _CLOSING = r"[\"'”’»)\]}」』）】》〉]*"
-_WHOLE = r"(?![\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}])"
+_WHOLE = r"(?<!\r)(?![\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}])"
 """White space takes a combining mark behind it into its grapheme cluster (UAX #29): no cut there."""
 _OPENING = r"(?=[\p{Lu}\p{Lt}\p{Lo}\p{N}\p{Ps}\p{Pi}\"'*_`#•-])"
 _SENTENCES = regex.compile(
@@ -23,7 +23,8 @@ _SENTENCES = regex.compile(
 )
 _WORDS = regex.compile(rf"(?P<clause>(?:[,;:—]\s+|[，、；：،؛])\s*{_WHOLE})|\s+{_WHOLE}")
 _LINES = regex.compile(r"\n+")
-_GRAPHEMES = regex.compile(r"\X")
+_GRAPHEMES = regex.compile(r"[\U0001F1E6-\U0001F1FF]{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*|\X")
+"""Flags are spelled out: ``\\X`` alone counts regional indicators from the start of their row each time."""
 
 
 class Cut(NamedTuple):

@@ -50,7 +50,7 @@ def chunk(text: str, tokenizer: Tokenizer, *, cap_tokens: int = 256, overlap_tok
     """
     if cap_tokens < LEAST_CAP_TOKENS or not 0 <= overlap_tokens * 2 <= cap_tokens:
         raise ValueError(f"cap_tokens={cap_tokens} or overlap_tokens={overlap_tokens} is out of range")
-    return list(_Chunker(text, tokenizer, cap_tokens, overlap_tokens).chunks())
+    return list(_Chunker(text, tokenizer, cap_tokens, overlap_tokens).chunks()) if text else []
 
 
 class _Chunker:
