@@ -150,3 +150,87 @@ class DocumentStatusDocument(Document):
     last_run_id: str | None
     last_run_status: str | None
     last_run_url: str | None
+
+
+class HitDocument(_Part):
+    """One hit of a search."""
+
+    rank: int
+    node_id: str
+    kind: str
+    level: int
+    score: float
+    similarity: float | None
+    matched_via: str
+    path: str
+    headings: tuple[str, ...]
+    start: int | None
+    end: int | None
+    document_id: str | None
+    cluster_id: str | None
+    state: str
+    reason: str
+    text: str
+
+
+class SearchDocument(Document):
+    """``overstory search --json``."""
+
+    dataset: str
+    query: str
+    hits: tuple[HitDocument, ...]
+    levels: dict[str, int]
+    kinds: dict[str, int]
+    stale: int
+
+
+class RelativeDocument(_Part):
+    """A parent or child of a node."""
+
+    node_id: str
+    kind: str
+    label: str
+
+
+class PlaceDocument(_Part):
+    """Characters of a document's normalized text."""
+
+    leaf_id: str
+    document_id: str
+    path: str
+    start: int
+    end: int
+
+
+class FactsDocument(_Part):
+    """What a summary kept of its children's facts."""
+
+    facts: int
+    kept: int
+    lost: tuple[str, ...]
+    unsupported: tuple[str, ...]
+
+
+class NodeDocument(Document):
+    """``overstory show --json``."""
+
+    dataset: str
+    node_id: str
+    kind: str
+    level: int
+    state: str
+    reason: str
+    path: str
+    headings: tuple[str, ...]
+    start: int | None
+    end: int | None
+    tokens: int
+    text: str
+    context: str
+    content_hash: str
+    child_hash: str
+    recipe_hash: str
+    facts: FactsDocument | None
+    parents: tuple[RelativeDocument, ...]
+    children: tuple[RelativeDocument, ...]
+    leaves: tuple[PlaceDocument, ...]

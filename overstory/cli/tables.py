@@ -20,12 +20,16 @@ from overstory.cli.documents import (
 console = Console(highlight=False)
 
 _PROBLEMS_SHOWN = 10
+_WORDS = {"stage", "summaries", "cause", "level", "kind", "state", "node"}
+"""Columns of words; all others are numbers."""
 
 
 def _table(*columns: str, title: str = "") -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, title_style="bold")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number == 0 else "right", no_wrap=number == 0)
+    table = Table(
+        box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", padding=(0, 1, 0, 0)
+    )
+    for column in columns:
+        table.add_column(column, justify="left" if column in _WORDS else "right", no_wrap=True)
     return table
 
 

@@ -11,16 +11,24 @@ from overstory.building.report import StageReport
 from overstory.cli.documents import (
     BuildDocument,
     ClusterPlan,
+    FactsDocument,
+    HitDocument,
     LevelDocument,
+    NodeDocument,
+    PlaceDocument,
     PlanDocument,
     PlannedKind,
     PriceDocument,
     ProblemDocument,
+    RelativeDocument,
+    SearchDocument,
     StageDocument,
     StatusDocument,
 )
 from overstory.planning import Plan, Price, total
 from overstory.record import Spent
+from overstory.retrieval.hits import Hit, SearchResult
+from overstory.retrieval.view import NodeRef, NodeView
 
 
 def build_document(dataset: str, run_id: str, reports: Sequence[StageReport], seconds: float) -> BuildDocument:
@@ -128,3 +136,79 @@ def status_document(dataset: str, health: Health, spent: Spent, now: datetime | 
         tokens_in=spent.tokens_in,
         tokens_out=spent.tokens_out,
     )
+
+
+def search_document(dataset: str, result: SearchResult) -> SearchDocument:
+    """What a search found."""
+    composition = result.composition
+    return SearchDocument(
+        dataset=dataset,
+        query=result.query,
+        hits=tuple(_hit(rank, hit) for rank, hit in enumerate(result.hits, start=1)),
+        levels={str(level): count for level, count in sorted(composition.levels.items())},
+        kinds={str(kind): count for kind, count in sorted(composition.kinds.items())},
+        stale=composition.stale,
+    )
+
+
+def _hit(rank: int, hit: Hit) -> HitDocument:
+    return HitDocument(
+        rank=rank,
+        node_id=hit.node_id,
+        kind=hit.kind,
+        level=hit.level,
+        score=round(hit.score, 6),
+        similarity=None if hit.similarity is None else round(hit.similarity, 6),
+        matched_via=hit.matched_via,
+        path=hit.path,
+        headings=hit.headings,
+        start=hit.start,
+        end=hit.end,
+        document_id=hit.document_id,
+        cluster_id=hit.cluster_id,
+        state=hit.state,
+        reason=hit.reason,
+        text=hit.readable,
+    )
+
+
+def node_document(dataset: str, view: NodeView) -> NodeDocument:
+    """A node and its relatives."""
+    facts = view.facts
+    return NodeDocument(
+        dataset=dataset,
+        node_id=view.node_id,
+        kind=view.kind,
+        level=view.level,
+        state=view.state,
+        reason=view.reason,
+        path=view.path,
+        headings=view.headings,
+        start=view.start,
+        end=view.end,
+        tokens=view.tokens,
+        text=view.text,
+        context=view.context,
+        content_hash=view.content_hash,
+        child_hash=view.child_hash,
+        recipe_hash=view.recipe_hash,
+        facts=None
+        if facts is None
+        else FactsDocument(facts=facts.facts, kept=facts.kept, lost=facts.lost, unsupported=facts.unsupported),
+        parents=tuple(_relative(node) for node in view.parents),
+        children=tuple(_relative(node) for node in view.children),
+        leaves=tuple(
+            PlaceDocument(
+                leaf_id=place.leaf_id,
+                document_id=place.document_id,
+                path=place.path,
+                start=place.start,
+                end=place.end,
+            )
+            for place in view.leaves
+        ),
+    )
+
+
+def _relative(node: NodeRef) -> RelativeDocument:
+    return RelativeDocument(node_id=node.node_id, kind=node.kind, label=node.label)
