@@ -129,6 +129,8 @@ class Retrieval(_Section):
     leaves: int = Field(6, ge=0, le=100)
     summaries: int = Field(2, ge=0, le=100)
     """Slots by level (seeds: the chapter's six leaves plus two summaries)."""
+    semantic_weight: float = Field(0.5, ge=0, le=10)
+    """Of the ranking by meaning, where the one by words counts 1 (docs/decisions/0008-search.md)."""
     language: str = Field("english", pattern=r"^[a-z_]+$")
     """Text search configuration of Postgres; ``simple`` for languages without one."""
 

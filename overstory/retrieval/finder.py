@@ -85,14 +85,22 @@ class Finder:
         return tuple(hits), tuple(node for node in brought if node in chosen)
 
     def _usable(self, ranked: Sequence[NodeId]) -> dict[NodeId, tuple[SummaryText, Judged]]:
-        """The first summaries that still summarize something, as many as there are slots."""
+        """The first summaries that still summarize something, one a document, as many as there are slots.
+
+        A section and its document, or two sections, would say the same again.
+        """
         served: dict[NodeId, tuple[SummaryText, Judged]] = {}
+        owners: set[str | None] = set()
         rest = list(ranked)
         while rest and (free := self.quota.summaries - len(served)) > 0:
             batch, rest = rest[:free], rest[free:]
             rows = self.store.summary_rows(self.wanted.dataset, batch)
             judged = self._judged(rows)
-            served |= {node: (rows[node], judged[node]) for node in batch if node in rows and node in judged}
+            for node in batch:
+                owner = rows[node].document_id or rows[node].cluster_id if node in rows else None
+                if node in judged and owner not in owners:
+                    owners.add(owner)
+                    served[node] = (rows[node], judged[node])
         return served
 
     def _judged(self, rows: Mapping[NodeId, SummaryText]) -> dict[NodeId, Judged]:
