@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -34,6 +34,7 @@ def _homes() -> Path:
 
 
 HOMES = _homes()
+GOLDEN = Path(__file__).parent / "golden"
 SHARED = Path(__file__).parent.parent.parent / "shared"
 
 # Before anything loads Dagster: no test may talk to the outside.
@@ -118,6 +119,27 @@ def _admin(server: ServerAddress) -> psycopg.Connection:
 
 def _name_of(url: str) -> str:
     return urlsplit(url).path.removeprefix("/")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the one flag that writes golden files."""
+    parser.addoption(
+        "--update-golden", action="store_true", help="write tests/golden anew; read the diff before a commit"
+    )
+
+
+@pytest.fixture
+def check_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with the file of that name in ``tests/golden``, or writes it under ``--update-golden``."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+
+    return check
 
 
 @pytest.fixture(scope="session")
