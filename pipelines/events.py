@@ -9,19 +9,21 @@ counts, and an announced shard without a later report is a failed one as soon as
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import dagster as dg
+from dagster._core.definitions.data_version import DATA_VERSION_IS_USER_PROVIDED_TAG, DATA_VERSION_TAG
 from dagster._core.events import (
     AssetMaterializationPlannedData,
     DagsterEvent,
     DagsterEventBatchMetadata,
     DagsterEventType,
-    generate_event_batch_id,
 )
-from dagster._core.definitions.data_version import DATA_VERSION_IS_USER_PROVIDED_TAG, DATA_VERSION_TAG
+
+from pipelines.partitions import shards
 
 CHECK = "complete"
 
@@ -40,6 +42,16 @@ class ShardResult:
     failed: int
 
 
+def check_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
+    """The check of a sharded asset."""
+    return dg.AssetCheckSpec(
+        CHECK,
+        asset=asset,
+        partitions_def=shards,
+        description="Everything in the shard could be made. Warns with the number of nodes that could not.",
+    )
+
+
 def announce(context: dg.AssetExecutionContext, keys: Sequence[str]) -> None:
     """Say that the shards are about to be made by this run."""
     step = context.op_execution_context._step_execution_context.step.key
@@ -49,17 +61,9 @@ def announce(context: dg.AssetExecutionContext, keys: Sequence[str]) -> None:
         context.instance.report_dagster_event(event, context.run_id, logging.DEBUG, batch)
 
 
-def report_shards(context: dg.AssetExecutionContext, results: Sequence[ShardResult]) -> None:
-    """Store each shard's materialization with its own data version, and its check; each kind in one batch."""
+def report_checks(context: dg.AssetExecutionContext, results: Sequence[ShardResult]) -> None:
+    """Store each shard's check, all in one batch; before the check of the whole, which the UI shows as the latest."""
     step = context.op_execution_context._step_execution_context
-    for result, batch in _batched(results):
-        made = dg.AssetMaterialization(
-            context.asset_key,
-            partition=result.key,
-            metadata=result.metadata,
-            tags={DATA_VERSION_TAG: result.data_version, DATA_VERSION_IS_USER_PROVIDED_TAG: "true"},
-        )
-        DagsterEvent.asset_materialization(step, made, batch)
     for result, batch in _batched(results):
         found = dg.AssetCheckEvaluation(
             asset_key=context.asset_key,
@@ -73,9 +77,22 @@ def report_shards(context: dg.AssetExecutionContext, results: Sequence[ShardResu
         DagsterEvent.from_step(DagsterEventType.ASSET_CHECK_EVALUATION, step, found, message, batch)
 
 
-def report_overview(context: dg.AssetExecutionContext, metadata: Metadata) -> None:
-    """Say what the run did to the asset as a whole, beside its partitions."""
-    context.log_event(dg.AssetObservation(context.asset_key, metadata=metadata))
+def report_shards(context: dg.AssetExecutionContext, results: Sequence[ShardResult]) -> None:
+    """Store each shard's materialization with its own data version, all in one batch."""
+    step = context.op_execution_context._step_execution_context
+    for result, batch in _batched(results):
+        made = dg.AssetMaterialization(
+            context.asset_key,
+            partition=result.key,
+            metadata=result.metadata,
+            tags={DATA_VERSION_TAG: result.data_version, DATA_VERSION_IS_USER_PROVIDED_TAG: "true"},
+        )
+        DagsterEvent.asset_materialization(step, made, batch)
+
+
+def report_whole(context: dg.AssetExecutionContext, metadata: Metadata) -> None:
+    """Say what the run did to the asset as a whole: an event of no partition, which its page shows first."""
+    context.log_event(dg.AssetMaterialization(context.asset_key, metadata=metadata))
 
 
 def check_result(asset: dg.AssetKey, results: Sequence[ShardResult]) -> dg.AssetCheckResult:
@@ -99,6 +116,6 @@ T = TypeVar("T")
 
 def _batched(items: Sequence[T]) -> Iterator[tuple[T, DagsterEventBatchMetadata]]:
     """Each item with the mark by which Dagster keeps its event until the last one of the batch."""
-    batch = generate_event_batch_id()
+    batch = uuid.uuid4().hex
     for place, item in enumerate(items, 1):
         yield item, DagsterEventBatchMetadata(batch, place == len(items))

@@ -19,7 +19,7 @@ def told_in_one_line() -> Iterator[None]:
     """Turn an error of the block into one that Dagster shows as its message.
 
     Raises:
-        RetryRequested: Another build holds the dataset; the step waits for it, ten minutes at most, unless a caller waits.
+        RetryRequested: Another build holds the dataset; the step waits ten minutes at most, unless a caller waits.
         Failure: Anything else of our own tree.
     """
     try:

@@ -30,8 +30,8 @@ def check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
 
 def check_results(asset: dg.AssetKey, health: Health, now: datetime | None = None) -> list[dg.AssetCheckResult]:
     """Whether the index is fresh, and covers its documents."""
-    behind = {"staleness rate": health.staleness_rate, "seconds behind": seconds_behind(health, now)}
-    covered = {"coverage": health.coverage, "documents": health.documents, "failed": health.documents_failed}
+    behind = {"staleness rate": round(health.staleness_rate, 4), "seconds behind": round(seconds_behind(health, now))}
+    covered = {"coverage": round(health.coverage, 4), "documents": health.documents, "failed": health.documents_failed}
     warn = dg.AssetCheckSeverity.WARN
     fresh = health.staleness_rate == 0 and health.documents_pending == 0
     return [
@@ -52,9 +52,9 @@ def seconds_behind(health: Health, now: datetime | None = None) -> float:
 def metadata(health: Health) -> dict[str, dg.MetadataValue]:
     """Rates as numbers, so that the UI plots them over time; states as a table and a picture."""
     shown: dict[str, dg.MetadataValue] = {
-        "staleness rate": dg.MetadataValue.float(health.staleness_rate),
-        "coverage": dg.MetadataValue.float(health.coverage),
-        "seconds behind": dg.MetadataValue.float(seconds_behind(health)),
+        "staleness rate": dg.MetadataValue.float(round(health.staleness_rate, 4)),
+        "coverage": dg.MetadataValue.float(round(health.coverage, 4)),
+        "seconds behind": dg.MetadataValue.int(round(seconds_behind(health))),
         "documents": dg.MetadataValue.int(health.documents),
         "documents failed": dg.MetadataValue.int(health.documents_failed),
         "documents pending": dg.MetadataValue.int(health.documents_pending),

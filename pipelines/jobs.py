@@ -41,5 +41,5 @@ def build_changed(dataset: str) -> UnresolvedAssetJob:
         partitions_def=shards,
         executor_def=dg.in_process_executor,
         tags={DATASET_TAG: dataset, CAUSE_TAG: "manual"},
-        description="Compares the source with the index and builds what changed, in one run. Costs nothing if nothing did.",
+        description="Builds what changed since the last build, every level, in one run. Costs nothing if nothing did.",
     )

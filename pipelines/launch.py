@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pipelines  # noqa: F401  (sets what Dagster reads when it is imported)
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+import pipelines  # noqa: F401  (sets what Dagster reads when it is imported)
 from overstory import api
 from overstory.building.context import no_progress
 from overstory.building.report import StageReport
-from overstory.errors import BuildInterrupted, OverstoryError
+from overstory.errors import BuildInterrupted
 from overstory.identity import shard_key
 from overstory.ports import Progress
 from overstory.settings import Settings
@@ -77,17 +77,12 @@ def build(
         try:
             with calling(caller):
                 result = job.execute_in_process(
-                    instance=instance,
-                    tags={CAUSE_TAG: cause, **_range(shards)},
-                    run_config=_run_config(documents),
-                    raise_on_error=False,
+                    instance=instance, tags={CAUSE_TAG: cause, **_range(shards)}, run_config=_run_config(documents)
                 )
         except (KeyboardInterrupt, DagsterExecutionInterruptedError) as error:
             raise _interrupted(dataset) from error
-        if not result.success:
-            raise caller.error or OverstoryError(
-                f"The build of dataset '{dataset}' failed", hint=f"See run {result.run_id} in 'overstory dev'"
-            )
+        except dg.Failure as failure:
+            raise caller.error or failure from None
         return Built(result.run_id, caller.reports)
 
 

@@ -1,4 +1,4 @@
-"""What a stage did, as metadata: ids, kinds and counts only, since Dagster keeps it for ever and no purge reaches it."""
+"""What a stage did, as metadata: ids, kinds and counts only, since Dagster keeps it for ever, whatever is purged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dagster as dg
 
 from overstory.building.report import Problem, StageReport, Tally
 from overstory.identity import shard_key
-from pipelines.events import Metadata, ShardResult
+from pipelines.events import ShardResult
 
 LISTED = 50
 """Failures that a table names; the count has them all."""
@@ -32,9 +32,9 @@ def counts(tally: Tally) -> dict[str, dg.MetadataValue]:
         "nodes unchanged": tally.unchanged,
         "nodes deleted": tally.deleted,
         "nodes failed": tally.failed,
-        "answers remembered": tally.remembered,
-        "texts embedded": tally.embedded,
     }
+    rarer = {"answers remembered": tally.remembered, "texts embedded": tally.embedded}
+    numbers |= {name: number for name, number in rarer.items() if number}
     metadata: dict[str, dg.MetadataValue] = {name: dg.MetadataValue.int(number) for name, number in numbers.items()}
     if tally.calls:
         metadata |= {
@@ -50,7 +50,7 @@ def counts(tally: Tally) -> dict[str, dg.MetadataValue]:
 def stage_metadata(report: StageReport) -> dict[str, dg.MetadataValue]:
     """What the whole stage did: short, since it stands at every partition of the run."""
     return {
-        "status of the run": dg.MetadataValue.text(_status(report.total)),
+        "status": dg.MetadataValue.text(_status(report.total)),
         "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
     }
 

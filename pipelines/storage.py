@@ -7,6 +7,7 @@ of 64 shards then take 64 times three connections (docs/decisions/0007-dagster-g
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from dagster import AssetCheckEvaluation, DagsterEventType
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-class ShardEventLogStorage(PostgresEventLogStorage):  # type: ignore[misc]
+class ShardEventLogStorage(PostgresEventLogStorage):
     """Postgres event log storage that also batches announcements and checks of one asset."""
 
     @classmethod
@@ -93,7 +94,7 @@ class ShardEventLogStorage(PostgresEventLogStorage):  # type: ignore[misc]
             "run_id": event.run_id,
             "execution_status": (status.SUCCEEDED if evaluation.passed else status.FAILED).value,
             "evaluation_event": serialize_value(event),
-            "evaluation_event_timestamp": self._event_insert_timestamp(event),
+            "evaluation_event_timestamp": datetime.fromtimestamp(event.timestamp, UTC).replace(tzinfo=None),
             "evaluation_event_storage_id": number,
             "materialization_event_storage_id": target.storage_id if target else None,
         }

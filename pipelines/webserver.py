@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from overstory.errors import OverstoryError, SettingsError
-from overstory.home import dagster_home, log_folder
+from overstory.home import log_folder
 from overstory.settings import Settings
 from pipelines import instance as instances
 from pipelines.runs import ADDRESS_FILE

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines.assets.stage import Result, asset_options, finished, opened, sharded, told
+from pipelines.assets.stage import Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
 DESCRIPTION = """One partition: the summaries of the clusters whose id falls into the shard.
@@ -14,11 +14,7 @@ A summary is stale when a member came, went or got another summary, or the model
 def cluster_summaries_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that makes every cluster summary that is not fresh."""
 
-    @dg.asset(
-        **asset_options(dataset, "cluster_summaries", after="memberships", kinds={"openai", "postgres"}),
-        **sharded(dataset, "cluster_summaries"),
-        description=DESCRIPTION,
-    )
+    @level(dataset, after="memberships", kinds={"openai", "postgres"}, description=DESCRIPTION, sharded=True)
     def cluster_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.cluster_summaries import summarize_clusters
         from overstory.building.data_versions import cluster_versions

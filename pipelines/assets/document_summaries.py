@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines.assets.stage import Result, asset_options, finished, opened, sharded, told
+from pipelines.assets.stage import Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
 DESCRIPTION = """One partition: the summaries of the shard's documents, and of their sections and leaves.
@@ -14,11 +14,7 @@ A summary is stale when its leaves or sections changed, or the model, the prompt
 def document_summaries_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that makes every summary up to the document that is not fresh."""
 
-    @dg.asset(
-        **asset_options(dataset, "document_summaries", after="leaves", kinds={"openai", "postgres"}),
-        **sharded(dataset, "document_summaries"),
-        description=DESCRIPTION,
-    )
+    @level(dataset, after="leaves", kinds={"openai", "postgres"}, description=DESCRIPTION, sharded=True)
     def document_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import summary_versions
         from overstory.building.document_summaries import summarize_documents

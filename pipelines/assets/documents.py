@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines.assets.stage import Result, asset_options, finished, opened, sharded, told
+from pipelines.assets.stage import Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
 DESCRIPTION = """One partition: the source documents whose id falls into the shard, each with its newest text.
@@ -14,11 +14,7 @@ It is stale when a file of the source comes, goes, moves or changes its text."""
 def documents_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that brings the record's documents in line with the source."""
 
-    @dg.asset(
-        **asset_options(dataset, "documents", after=None, kinds={"file", "postgres"}),
-        **sharded(dataset, "documents"),
-        description=DESCRIPTION,
-    )
+    @level(dataset, after=None, kinds={"file", "postgres"}, description=DESCRIPTION, sharded=True)
     def documents(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import document_versions
         from overstory.building.documents import sync_documents

@@ -5,20 +5,22 @@ from collections.abc import Iterator
 import dagster as dg
 
 from pipelines import health
-from pipelines.assets.stage import Result, asset_options, opened
+from pipelines.assets.stage import Result, level, opened
 from pipelines.resources.deployment import Deployment
 
-DESCRIPTION = """The state of every node, recomputed from the record's hashes: fresh, stale, missing, failed or orphaned.
+DESCRIPTION = """The state of every node, by the record's hashes: fresh, stale, missing, failed or orphaned.
 It is the number to watch; a build or the nightly schedule refreshes it."""
 
 
 def index_health_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that measures staleness and coverage."""
 
-    @dg.asset(
-        **asset_options(dataset, "index_health", after="cluster_summaries", kinds={"python", "postgres"}),
-        check_specs=health.check_specs(dg.AssetKey([dataset, "index_health"])),
+    @level(
+        dataset,
+        after="cluster_summaries",
+        kinds={"python", "postgres"},
         description=DESCRIPTION,
+        checks=health.check_specs,
     )
     def index_health(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.health import examine

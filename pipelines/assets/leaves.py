@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines.assets.stage import Result, asset_options, finished, opened, sharded, told
+from pipelines.assets.stage import Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
 DESCRIPTION = """One partition: the leaves of the shard's documents, with offsets into the text and vectors.
@@ -15,11 +15,7 @@ Cutting a new version first deletes the summaries of the old one."""
 def leaves_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that cuts new versions into leaves and makes them current."""
 
-    @dg.asset(
-        **asset_options(dataset, "leaves", after="documents", kinds={"python", "postgres"}),
-        **sharded(dataset, "leaves"),
-        description=DESCRIPTION,
-    )
+    @level(dataset, after="documents", kinds={"python", "postgres"}, description=DESCRIPTION, sharded=True)
     def leaves(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import leaf_versions
         from overstory.building.leaves import cut_leaves

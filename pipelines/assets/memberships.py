@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from pipelines import health, reporting
-from pipelines.assets.stage import Result, asset_options, finished, opened
+from pipelines.assets.stage import Result, finished, level, opened
 from pipelines.resources.deployment import Deployment
 
 DESCRIPTION = """All clusters with their members and weights; not partitioned, since a document may join any cluster.
@@ -15,10 +15,7 @@ It is stale when a document summary is new, gone or different. Unchanged documen
 def memberships_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that places new and changed documents among the clusters."""
 
-    @dg.asset(
-        **asset_options(dataset, "memberships", after="document_summaries", kinds={"numpy", "postgres"}),
-        description=DESCRIPTION,
-    )
+    @level(dataset, after="document_summaries", kinds={"numpy", "postgres"}, description=DESCRIPTION)
     def memberships(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import membership_version
         from overstory.building.memberships import update_memberships

@@ -6,7 +6,7 @@ The modules of the assets do without ``from __future__ import annotations``: Dag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 OWNER = "team:retrieval"
 
 Result = dg.MaterializeResult[Any] | dg.AssetCheckResult
+Body = Callable[[dg.AssetExecutionContext, Deployment], Iterator[Result]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,35 +38,45 @@ class Stage:
     shards: list[int]
 
 
-def asset_options(dataset: str, name: str, *, after: str | None, kinds: set[str]) -> dict[str, Any]:
-    """Arguments that all assets of a dataset have in common."""
-    return {
-        "name": name,
-        "key_prefix": [dataset],
-        "group_name": dataset,
-        "deps": [dg.AssetKey([dataset, after])] if after else [],
-        "kinds": kinds,
-        "owners": [OWNER],
-        "tags": {"overstory/dataset": dataset},
-        "code_version": "1",
-    }
+def level(
+    dataset: str,
+    *,
+    after: str | None,
+    kinds: set[str],
+    description: str,
+    sharded: bool = False,
+    checks: Callable[[dg.AssetKey], list[dg.AssetCheckSpec]] | None = None,
+) -> Callable[[Body], dg.AssetsDefinition]:
+    """Makes an asset of a function; its name is the function's.
 
+    Args:
+        dataset: The first part of its key, and its group.
+        after: The level that it is made from.
+        kinds: Marks in the UI, three at most.
+        description: What one partition is, and what makes it stale.
+        sharded: Whether it has one partition a shard, and the check that nothing in it failed.
+        checks: Of an asset that is not sharded.
+    """
 
-def sharded(dataset: str, name: str) -> dict[str, Any]:
-    """Arguments of an asset with one partition a shard, and the check that nothing in it failed."""
-    key = dg.AssetKey([dataset, name])
-    return {
-        "partitions_def": shards,
-        "backfill_policy": dg.BackfillPolicy.single_run(),
-        "check_specs": [
-            dg.AssetCheckSpec(
-                events.CHECK,
-                asset=key,
-                partitions_def=shards,
-                description="Everything in the shard could be made. Warns with the number of nodes that could not.",
-            )
-        ],
-    }
+    def decorate(body: Body) -> dg.AssetsDefinition:
+        name = body.__name__
+        key = dg.AssetKey([dataset, name])
+        return dg.asset(
+            name=name,
+            key_prefix=[dataset],
+            group_name=dataset,
+            deps=[dg.AssetKey([dataset, after])] if after else [],
+            description=description,
+            kinds=kinds,
+            owners=[OWNER],
+            tags={"overstory/dataset": dataset},
+            code_version="1",
+            partitions_def=shards if sharded else None,
+            backfill_policy=dg.BackfillPolicy.single_run() if sharded else None,
+            check_specs=[events.check_spec(key)] if sharded else checks(key) if checks else None,
+        )(body)
+
+    return decorate
 
 
 @contextmanager
@@ -94,10 +105,11 @@ def finished(report: StageReport) -> StageReport:
 
 
 def told(context: dg.AssetExecutionContext, report: StageReport, versions: Mapping[int, str]) -> Iterator[Result]:
-    """The result of a sharded asset: first for the asset, then for each shard, whose last event counts."""
+    """The result of a sharded asset, then the events of its shards and of the whole: the last event counts."""
     results = reporting.shard_results(report, versions, versions)
+    events.report_checks(context, results)
     yield dg.MaterializeResult(
         metadata=reporting.stage_metadata(report), check_results=[events.check_result(context.asset_key, results)]
     )
     events.report_shards(context, results)
-    events.report_overview(context, reporting.overview(report))
+    events.report_whole(context, reporting.overview(report))

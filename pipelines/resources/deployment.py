@@ -30,7 +30,7 @@ class Deployment(dg.ConfigurableResource[None]):
     _settings: Settings | None = PrivateAttr(default=None)
     _record: PostgresRecord | None = PrivateAttr(default=None)
 
-    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:  # noqa: ARG002  (Dagster passes it by name)
         """Give the connections back at the end of the run."""
         if self._record is not None:
             self._record.close()
