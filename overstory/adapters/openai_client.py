@@ -53,6 +53,8 @@ class OpenAISummarizer:
         SettingsError: The address or the template is not usable.
     """
 
+    paid = True
+
     def __init__(
         self,
         *,

@@ -18,6 +18,9 @@ from overstory.tree import cluster_target
 
 FIRST_LEVEL = 2
 
+PLACEHOLDER = "."
+"""Stands for texts that are not written yet: the prompt around it is counted, they themselves by their targets."""
+
 
 def plan_clusters(
     ctx: BuildContext, rewritten: Collection[DocumentId], gone: Collection[DocumentId], documents: int
@@ -52,5 +55,5 @@ def _tokens_in(ctx: BuildContext, members: float) -> int:
     """Input of an average cluster's call: the prompt, and each member's summary at its target length."""
     kind = NodeKind.CLUSTER_SUMMARY
     length = base_tokens(kind, ctx.dataset.summaries)
-    _, overhead = ctx.summarizer.prompt_tokens(SummaryRequest("", kind, ("",), length, length))
+    _, overhead = ctx.summarizer.prompt_tokens(SummaryRequest("", kind, (PLACEHOLDER,), length, length))
     return overhead + round(members * base_tokens(NodeKind.DOCUMENT_SUMMARY, ctx.dataset.summaries))

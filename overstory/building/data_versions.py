@@ -34,7 +34,9 @@ def cluster_versions(ctx: BuildContext, shards: Collection[int]) -> dict[int, st
     levels = ctx.record.clusters.levels(ctx.name)
     trees = (tree for level in levels for tree in ctx.record.clusters.trees(ctx.name, level, shards))
     stored = ((tree.shard, tree.cluster_id, tree.stored) for tree in trees)
-    return roots(shards, ((shard, key, node.text_hash if node and not node.failure else "") for shard, key, node in stored))
+    return roots(
+        shards, ((shard, key, node.text_hash if node and not node.failure else "") for shard, key, node in stored)
+    )
 
 
 def membership_version(ctx: BuildContext) -> str:

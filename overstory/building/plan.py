@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from overstory.building.cluster_plan import plan_clusters
+from overstory.building.cluster_plan import PLACEHOLDER, plan_clusters
 from overstory.building.context import BuildContext
 from overstory.building.documents import Scan, compare, extracted
 from overstory.building.leaves import CutRequest, Cutter
@@ -210,7 +210,7 @@ def _price_over_sections(ctx: BuildContext, prospect: Prospect, target: Target, 
     kind = NodeKind.DOCUMENT_SUMMARY
     sections = len(prospect.tree.sections) * base_tokens(NodeKind.SECTION_SUMMARY, ctx.dataset.summaries)
     length = base_tokens(kind, ctx.dataset.summaries)
-    calls, overhead = ctx.summarizer.prompt_tokens(SummaryRequest(target.id, kind, ("",), length, length))
+    calls, overhead = ctx.summarizer.prompt_tokens(SummaryRequest(target.id, kind, (PLACEHOLDER,), length, length))
     work = Work(target, verdict.cause or Cause.CHILDREN)
     _add(ctx, prospect, work, calls, (overhead + sections) if calls else 0, length, outlook)
 
