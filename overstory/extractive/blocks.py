@@ -35,7 +35,9 @@ _FENCE = re.compile(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 _ATX = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
 _UNDERLINE = re.compile(r"\s?([=\-~^\"'*+#`.:_])\1{2,}\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+•·◦]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#\.)\s+(?=\S)")
-_FIELD = re.compile(r":?[A-Z][A-Za-z][\w /()-]{0,28}:[ \t]+\S|[A-Z][A-Za-z][\w-]{0,28}:\s*$")
+_FIELD = re.compile(
+    r"(?:title|description):[ \t]+\S|:?[A-Z][A-Za-z][\w /()-]{0,28}:[ \t]+\S|[A-Z][A-Za-z][\w-]{0,28}:\s*$"
+)
 _DIRECTIVE = re.compile(
     r"(\s*)\.\.(?:$|\s+(?:\|[^|]+\|\s+)?(?:(?P<name>[\w:-]+?)::\s*(?P<rest>.*)|(?P<note>\[[^\]]+\]\s+.*)|(?P<other>.*))$)"
 )

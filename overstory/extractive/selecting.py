@@ -34,6 +34,8 @@ ENOUGH_FACTS = 0.85
 """Share of a source's facts for which the target is passed: the floor of 0.70 with a margin (seeds: the chapter)."""
 COST_EXPONENT = 0.9
 """Below 1, so that one long statement beats two of half its worth."""
+LEAST_GAIN = 0.08
+"""Below it a statement is left out, room or not: a list's announcement, a word of its own."""
 OVERHEAD_TOKENS = 4
 """What a statement costs beside its own tokens: its share of headings and separators."""
 
@@ -96,7 +98,10 @@ def _readability(unit: Unit) -> float:
         factor *= 0.7
     if unit.opens_list:
         factor *= 0.3
-    if unit.text.count(" ") < 3 and unit.kind is not BlockKind.FIELD and unit.text.isascii():
+    short = unit.text.isascii() and unit.kind is not BlockKind.ROW
+    if short and unit.text.count(" ") < (3 if unit.opens_list else 1):
+        factor *= 0.1
+    elif short and unit.text.count(" ") < 3 and unit.kind is not BlockKind.FIELD:
         factor *= 0.6
     return factor
 
@@ -156,7 +161,8 @@ def select(
         ratio, n, asked = heapq.heappop(heap)
         candidate = found[n]
         cost = candidate.tokens + OVERHEAD_TOKENS
-        if ratio >= 0 or spent + cost > max_tokens:
+        least = LEAST_GAIN if chosen else 0.0
+        if -ratio * math.pow(cost, COST_EXPONENT) <= least or spent + cost > max_tokens:
             continue
         if asked < len(chosen):
             heapq.heappush(heap, (-_ratio(coverage.gain(candidate), candidate), n, len(chosen)))

@@ -9,10 +9,12 @@ from overstory import facts
 from overstory.extractive.composing import fit
 from overstory.extractive.markup import clean
 from overstory.extractive.selecting import Candidate, candidates, select
-from overstory.extractive.units import NONE, material
+from overstory.extractive.units import NONE, Material, material
 
 VERSION = "2"
 """Part of every recipe hash: raise it whenever the same texts would give another summary."""
+
+_OUTLINE_CHARS = 4_000
 
 Count = Callable[[str], int]
 
@@ -43,7 +45,7 @@ def summarize(
     titles = [title.text for title in found.titles]
     chosen = select(statements, titles, target_tokens, max_tokens, separate=separate)
     text = _supported(chosen, titles, max_tokens, count, source_facts)
-    return text or _clipped([unit.text for unit in found.units] or [clean(source)], max_tokens, count)
+    return text or _clipped([unit.text for unit in found.units] or [_outline(found, source)], max_tokens, count)
 
 
 def _joined(parts: Sequence[str], *, separate: bool) -> tuple[str, list[tuple[int, int]]]:
@@ -85,6 +87,13 @@ def _supports(source_facts: Sequence[facts.Fact], text: str) -> bool:
 def _unheaded(candidate: Candidate) -> Candidate:
     section = replace(candidate.unit.section, heading=NONE)
     return replace(candidate, unit=replace(candidate.unit, section=section, lead=NONE))
+
+
+def _outline(found: Material, source: str) -> str:
+    """What there is to say of a source without a statement: its headings, else its words."""
+    title, *headings = found.outline or ("",)
+    told = f"{title}: {'; '.join(headings)}." if headings else title
+    return told or clean(source[:_OUTLINE_CHARS])
 
 
 def _clipped(texts: Sequence[str], limit: int, count: Count) -> str:

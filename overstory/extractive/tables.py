@@ -113,7 +113,7 @@ def _simple(lines: Lines, number: int) -> tuple[list[Row], int]:
             elif borders == 2:
                 break
         elif line.strip() and not re.fullmatch(r"[\s-]+", line):
-            cells = tuple(line[a:b].strip() for a, b in zip(starts, [*starts[1:], len(line)], strict=True))
+            cells = _columns(line, starts)
             if cells[0] or not found:
                 found.append(Row(start, start + len(line.rstrip()), cells, header))
             else:
@@ -121,6 +121,13 @@ def _simple(lines: Lines, number: int) -> tuple[list[Row], int]:
         elif not line.strip() and borders == 2 and not _closes(lines, number):
             break
     return found, number
+
+
+def _columns(line: str, starts: list[int]) -> tuple[str, ...]:
+    """The cells of a line: by the border's columns, or by wide gaps where a text runs over them."""
+    if any(line[start - 1 : start].strip() for start in starts[1:]):
+        return tuple(re.split(r"\s{2,}|\t", line.strip()))
+    return tuple(line[a:b].strip() for a, b in zip(starts, [*starts[1:], len(line)], strict=True))
 
 
 def _closes(lines: Lines, number: int) -> bool:

@@ -61,6 +61,8 @@ class Material:
     titles: tuple[Label, ...]
     """One a part; empty where a part has none."""
     units: tuple[Unit, ...]
+    outline: tuple[str, ...]
+    """Titles and headings in order, each once: all that an index page has."""
 
 
 _RUN_IN = re.compile(r"([A-Z0-9\u00c0-\uffff][^.:!?;,\n|]{2,80}?(?:\([^()\n]{1,30}\))?): +(?=\S)")
@@ -70,16 +72,19 @@ _MACHINE_FIELD = re.compile(
     r"|Maintainer|Contact|Translator|Reply-To|layout|permalink|redirect_from|slug)\b",
     re.IGNORECASE,
 )
+_MACHINE_VALUE = re.compile(r"\$(?:Date|Revision|Id)|:\s+\S*/\S+$")
 _TITLE_FIELD = re.compile(r":?(?:Title|Subject|タイトル|标题):\s*", re.IGNORECASE)
 _BOILERPLATE = re.compile(
-    r"SPDX-License-Identifier|(?:is|are|been|hereby) placed (?:in|into) the public domain|CC0-1\.0-Universal|Permission is (?:hereby )?granted"
+    r"SPDX-License-Identifier|^%YAML|^\$(?:id|schema):|(?:is|are|been|hereby) placed (?:in|into) the public domain|CC0-1\.0-Universal|Permission is (?:hereby )?granted"
     r"|^(?:Copyright|©|\(c\)) ?(?:\(c\)|©)? ?\d{4}|All rights reserved|[Ll]icensed under the (?:Apache|MIT|GNU|GPL|BSD|Creative)|GNU Free Documentation License"
     r"|terms of the GNU General Public License|THE SOFTWARE IS PROVIDED|WITHOUT (?:ANY )?WARRANT|Local Variables:|mode: indented-text|coding: utf-8"
     r"|^(?:Table of [Cc]ontents|Contents|On this page|Back to top|Skip to (?:main )?content|Edit this page|Previous|Next|Home|Last-Modified)\b.{0,12}$"
 )
 _LINKS_ONLY = re.compile(
-    r"[\s,;|•·>/-]*(?:!?\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|`[^`<]*<[^>]+>`_+|<?(?:https?|ftp)://\S+>?)(?:[\s,;|•·>/.-]*(?:!?\[[^\]]*\]\([^)]*\)|<?https?://\S+>?))*[\s,;|•·.-]*"
+    r"[\s,;|•·>/-]*(?:!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])|`[^`<]*<[^>]+>`_+|<?(?:https?|ftp)://\S+>?)(?:[\s,;|•·>/.-]*(?:!?\[[^\]]*\]\([^)]*\)|<?https?://\S+>?))*[\s,;|•·.-]*"
 )
+_LINKS_CHARS = 2_000
+"""Navigation is short; a longer block is read."""
 _WORDS = re.compile(r"[^\W\d_]")
 _LAST_LETTER = re.compile(r"[^\s\"'”’»)\]][\s\"'”’»)\]]*$")
 
@@ -89,11 +94,13 @@ def material(parts: list[tuple[int, int]], source: str) -> Material:
     titles: list[Label] = []
     units: list[Unit] = []
     seen: set[str] = set()
+    outline: dict[str, None] = {}
     for number, (start, end) in enumerate(parts):
         reader = _Reader(source, number, seen)
         units += reader.read(blocks(source, start, end))
         titles.append(reader.title)
-    return Material(tuple(titles), tuple(units))
+        outline |= dict.fromkeys(reader.outline)
+    return Material(tuple(titles), tuple(units), tuple(outline))
 
 
 class _Reader:
@@ -106,6 +113,7 @@ class _Reader:
         self.title = NONE
         self.section = Section(part, 0, NONE)
         self.place = 0
+        self.outline: list[str] = []
 
     def read(self, found: list[Block]) -> Iterator[Unit]:
         for block in found:
@@ -121,6 +129,9 @@ class _Reader:
 
     def _head(self, block: Block) -> None:
         label = self._label(block.start, block.end)
+        if _BOILERPLATE.search(label.text):
+            return
+        self.outline.append(label.text)
         if block.kind is BlockKind.TITLE and not self.title.text:
             self.title = label
         else:
@@ -128,7 +139,9 @@ class _Reader:
 
     def _sentences(self, block: Block) -> Iterator[Unit]:
         text = self.source[block.start : block.end]
-        if _LINKS_ONLY.fullmatch(text) or (block.kind is BlockKind.FIELD and self._field(block, text)):
+        if (len(text) < _LINKS_CHARS and _LINKS_ONLY.fullmatch(text)) or (
+            block.kind is BlockKind.FIELD and self._field(block, text)
+        ):
             return
         offset, lead = self._run_in(block, text)
         begin = block.start + offset
@@ -142,18 +155,19 @@ class _Reader:
         if title and not self.title.text and self.place < 3:
             self.title = self._label(block.start + title.end(), block.end)
             return True
-        return bool(_MACHINE_FIELD.match(text)) or "$Date" in text or "$Revision" in text
+        return bool(_MACHINE_FIELD.match(text)) or bool(_MACHINE_VALUE.search(text))
 
     def _run_in(self, block: Block, text: str) -> tuple[int, Label]:
         """How long the words are that open a paragraph like a heading, and what they say."""
         found = _BOLD.match(text) or (None if block.kind is BlockKind.ITEM else _RUN_IN.match(text))
-        if not found or len(found[1].split()) > 10 or len(text) - found.end() < 12:
+        first = not self.title.text and self.place == 0 and self.section.ordinal == 0
+        if not found or len(found[1].split()) > (12 if first else 7) or len(text) - found.end() < 12:
             return 0, NONE
-        if found.re is _RUN_IN and len(text) - found.end() < 40:
+        if found.re is _RUN_IN and (len(text) - found.end() < 40 or found[1].startswith("Note that")):
             return 0, NONE
         asked = self.source[block.start + found.end(1)] == "?"
         label = self._label(block.start + found.start(1), block.start + found.end(1) + asked)
-        if not self.title.text and self.place == 0 and self.section.ordinal == 0:
+        if first:
             self.title = label
             return found.end(), NONE
         return found.end(), label

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from overstory.facts.hits import Hit, Reading
 from overstory.facts.model import FactKind
-from overstory.facts.patterns import MORE_VERSIONS, NAME_BEFORE, NUMBERING
+from overstory.facts.patterns import HEADED, MORE_VERSIONS, NAME_BEFORE, NUMBERING
 from overstory.facts.vocabulary import FUNCTION_WORDS, LABELS, MONTHS
 
+_INDENT = 40
+"""Characters of a line's beginning that hold nothing but markers."""
 _PREFIX = re.compile(r"v(?:ersions?\b|er\.)?\s*(?:is\s|:\s)?", re.IGNORECASE)
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _LABEL = re.compile(r"(?:([A-Za-z]+)|\b((?i:no|nos|fig|sec|art|ch|vol|pp?))\.)[ \t]*\n?[ \t]*$")
@@ -28,8 +30,11 @@ def versions(hit: Hit) -> Iterator[Reading]:
 
 def numbers_a_line(plain: str, start: int, end: int) -> bool:
     """Whether a number stands at the start of a line and a capital behind it: 4.2 License."""
-    line = plain[plain.rfind("\n", 0, start) + 1 : start]
-    return not line.strip(" #*\t=>") and NUMBERING.match(plain, end) is not None
+    begin = plain.rfind("\n", max(0, start - _INDENT), start)
+    if (begin < 0 and start > _INDENT) or plain[begin + 1 : start].strip(" #*\t=>"):
+        return False
+    heading = "#" in plain[begin + 1 : start]
+    return (HEADED if heading else NUMBERING).match(plain, end) is not None
 
 
 def label_before(plain: str, start: int) -> bool:
