@@ -4,7 +4,6 @@ PY := .venv/bin/python
 UV := .tools/bin/uv
 # Nothing here may fetch an interpreter: setup uses one that is installed.
 export UV_PYTHON_DOWNLOADS := never
-export DAGSTER_TELEMETRY_ENABLED := false
 
 .PHONY: help setup check test test-llm bench demo dev clean
 

@@ -37,10 +37,6 @@ HOMES = _homes()
 GOLDEN = Path(__file__).parent / "golden"
 SHARED = Path(__file__).parent.parent.parent / "shared"
 
-# Before anything loads Dagster: no test may talk to the outside.
-os.environ["DAGSTER_TELEMETRY_ENABLED"] = "false"
-os.environ["DO_NOT_TRACK"] = "1"
-
 
 class DatabaseMaker(Protocol):
     """Creates a database and returns its URL."""

@@ -19,6 +19,9 @@ from overstory.adapters.embedded_postgres.binaries import MAJOR, Binaries, find_
 from overstory.adapters.embedded_postgres.layout import SOCKET_NAME, Layout, make_private, make_state
 from overstory.errors import EmbeddedServerError
 
+SYNC_METHOD = "syncfs" if sys.platform == "linux" else "fsync"
+"""How a thousand new files reach the disk: one call for all of them where the system has it."""
+
 INITDB_OPTIONS = (
     f"--username={USER}",
     "--auth=trust",  # Who may enter the socket's folder is the server's user or root.
@@ -27,8 +30,7 @@ INITDB_OPTIONS = (
     "--builtin-locale=C.UTF-8",
     "--locale=C",
     "--no-instructions",
-    # One call for a thousand files; 2.6 s in place of 6.2 s on a busy disk.
-    *(["--sync-method=syncfs"] if sys.platform == "linux" else []),
+    f"--sync-method={SYNC_METHOD}",
 )
 
 SETTINGS = {
@@ -42,6 +44,7 @@ SETTINGS = {
     "wal_compression": "on",
     "checkpoint_timeout": "15min",
     "random_page_cost": "1.1",
+    "recovery_init_sync_method": SYNC_METHOD,
     "jit": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",
