@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from pipelines.datasets import build_definitions
-from pipelines.deployment import read_settings
+from pipelines.deployment import settings_or_nothing
 
-defs = build_definitions(read_settings())
+defs = build_definitions(settings_or_nothing())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,6 +41,21 @@ def read_settings(environ: Mapping[str, str] = os.environ, start: Path | None = 
         raise SettingsError(
             f"{SETTINGS_VARIABLE} names {path}, which cannot be read", hint="Start again with 'overstory dev'"
         ) from error
+
+
+def settings_or_nothing(environ: Mapping[str, str] = os.environ, start: Path | None = None) -> Settings:
+    """The settings; without datasets, and with one line in the log, where Dagster was started beside them.
+
+    Raises:
+        SettingsError: One of the settings is wrong.
+    """
+    place = start or Path.cwd()
+    if not environ.get(SETTINGS_VARIABLE) and configuration.find_file(place) is None:
+        logging.getLogger("dagster").warning(
+            "There is no %s in %s or above it. Start the UI with 'overstory dev DIR'", FILE_NAME, place
+        )
+        return Settings(datasets=())
+    return read_settings(environ, place)
 
 
 def settings_file(settings: Settings, home: Path) -> Path:

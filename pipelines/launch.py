@@ -70,9 +70,9 @@ def build(
     dataset = settings.dataset(dataset).name
     with instances.opened(settings, home) as instance, _quiet():
         _settle_lost(instance, dataset, home)
-        job = dg.Definitions.merge(shared_definitions(), dataset_definitions(dataset)).resolve_job_def(
-            build_changed_name(dataset)
-        )
+        job = dg.Definitions.merge(
+            shared_definitions(log_level="CRITICAL"), dataset_definitions(dataset)
+        ).resolve_job_def(build_changed_name(dataset))
         caller = Caller(progress)
         try:
             with calling(caller):
@@ -108,10 +108,7 @@ def _range(shards: Collection[int] | None) -> dict[str, str]:
 
 
 def _run_config(documents: Sequence[str]) -> dict[str, object]:
-    return {
-        "resources": {"deployment": {"config": {"documents": list(documents)}}},
-        "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-    }
+    return {"resources": {"deployment": {"config": {"documents": list(documents)}}}}
 
 
 @contextmanager

@@ -44,6 +44,7 @@ def histogram(values: Sequence[float], label: str, of: str, bins: Sequence[float
     figure, axes = _figure(2.0)
     edges = bins if bins is not None else [x - 0.5 for x in range(int(min(values)), int(max(values)) + 2)]
     axes.hist(values, bins=list(edges), color=COLORS["fresh"], edgecolor="white", linewidth=0.5)
+    axes.locator_params(axis="y", integer=True)
     axes.set_xlabel(label, fontsize=8)
     axes.set_ylabel(of, fontsize=8)
     return _markdown(figure, f"Histogram: {label}")

@@ -83,7 +83,7 @@ def failure_table(problems: Sequence[Problem]) -> dg.MetadataValue:
     rows = [(f"`{problem.subject}`", problem.kind) for problem in problems[:LISTED]]
     if more := len(problems) - len(rows):
         rows.append((f"and {more:,} more", "see `overstory status`"))
-    return markdown_table(("id", "kind of failure"), rows)
+    return markdown_table(("id", "kind of failure"), rows, numbers=False)
 
 
 def touched_shards(report: StageReport) -> dg.MetadataValue | None:
@@ -96,8 +96,9 @@ def touched_shards(report: StageReport) -> dg.MetadataValue | None:
     return markdown_table(("shard", "written", "unchanged", "deleted", "failed"), rows) if rows else None
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> dg.MetadataValue:
-    """A table that the UI shows in full; numbers stand to the right."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "|".join([":---", *["---:"] * (len(header) - 1)]) + "|"]
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> dg.MetadataValue:
+    """A table that the UI shows in full; ``numbers`` stand to the right in all columns but the first."""
+    side = "---:" if numbers else ":---"
+    lines = ["| " + " | ".join(header) + " |", "|" + "|".join([":---", *[side] * (len(header) - 1)]) + "|"]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return dg.MetadataValue.md("\n".join(lines))

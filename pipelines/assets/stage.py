@@ -72,7 +72,8 @@ def level(
             tags={"overstory/dataset": dataset},
             code_version="1",
             partitions_def=shards if sharded else None,
-            backfill_policy=dg.BackfillPolicy.single_run() if sharded else None,
+            # On all assets, also those without partitions: with a mixture the UI would not offer a single run.
+            backfill_policy=dg.BackfillPolicy.single_run(),
             check_specs=[events.check_spec(key)] if sharded else checks(key) if checks else None,
         )(body)
 
