@@ -152,9 +152,9 @@ def halves(record: PostgresRecord, dataset: Dataset, embedder: Embedder) -> dict
     return rankers
 
 
-def rankings(record: PostgresRecord, data: Path) -> None:
+def rankings(record: PostgresRecord, data: Path, names: Sequence[str]) -> None:
     """Print nDCG@10 of every half, of fused ones, and of what is served."""
-    for name in NAMES:
+    for name in names:
         corpus = read(data, name)
         with tempfile.TemporaryDirectory() as folder:
             dataset = build(record, corpus, Path(folder))
@@ -199,9 +199,9 @@ def _report(name: str, label: str, corpus: Judged, runs: Mapping[str, Sequence[s
     print(f"| {name} | {label} | {score(corpus, runs):.3f} |", flush=True)
 
 
-def latency(record: PostgresRecord, data: Path) -> None:
+def latency(record: PostgresRecord, data: Path, names: Sequence[str]) -> None:
     """Print the median and 95th percentile of a search, with and without the embedding of the query."""
-    for name in NAMES:
+    for name in names:
         corpus = read(data, name)
         with tempfile.TemporaryDirectory() as folder:
             dataset = build(record, corpus, Path(folder))
@@ -258,12 +258,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("rankings", "latency", "process"))
     parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--only", choices=NAMES, action="append", help="only this corpus")
     arguments = parser.parse_args()
     if arguments.what == "process":
         process()
         return
     record = PostgresRecord.open(sqlalchemy_url(database_url(os.environ, Path()), "psycopg"))
-    {"rankings": rankings, "latency": latency}[arguments.what](record, arguments.data)
+    {"rankings": rankings, "latency": latency}[arguments.what](record, arguments.data, arguments.only or NAMES)
 
 
 if __name__ == "__main__":

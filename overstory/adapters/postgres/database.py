@@ -12,10 +12,10 @@ import psycopg
 import sqlalchemy as sa
 from pgvector.psycopg import register_vector
 
-from overstory.errors import RecordTooNew, SettingsError, StoreError, StoreFull, StoreUnavailable
+from overstory.errors import OverstoryError, RecordTooNew, SettingsError, StoreError, StoreFull, StoreUnavailable
 
 SCHEMA = "overstory"
-HEAD = "0001"
+HEAD = "0002"
 IN_SHARDS = "(cast(:shards as int[]) is null or d.shard = any(cast(:shards as int[])))"
 """Condition on a document ``d``: the bound shards, or all of them when null."""
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -117,7 +117,11 @@ def connect(url: str) -> Database:
     )
     sa.event.listen(engine, "connect", _adapt_vectors)
     database = Database(engine)
-    migrate(database)
+    try:
+        migrate(database)
+    except OverstoryError:
+        engine.dispose()
+        raise
     return database
 
 

@@ -63,7 +63,7 @@ _CHANGED = """
 select d.id::text
 from document d join document_version v on v.id = d.current_version
 where d.dataset = :dataset and d.id = any(cast(:ids as uuid[]))
-  and (v.chunk_recipe is distinct from :recipe
+  and (v.chunk_recipe is distinct from :recipe or d.failure is not null
        or exists (select 1 from document_version n where n.document_id = d.id and n.number > v.number))
 """
 
@@ -128,7 +128,7 @@ def leaves_of(db: Database, dataset: str, documents: Collection[DocumentId]) -> 
 
 
 def changed(db: Database, dataset: str, documents: Collection[DocumentId], chunk_recipe: str) -> frozenset[DocumentId]:
-    """Documents with a version newer than their current one, or with leaves cut by another recipe."""
+    """Documents that cannot be read any more, have a newer version, or leaves cut by another recipe."""
     found = db.rows(_CHANGED, dataset=dataset, ids=list(documents), recipe=chunk_recipe)
     return frozenset(DocumentId(document) for (document,) in found)
 

@@ -8,7 +8,7 @@ saturating count divided by the text's length, which times the inverse document 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from overstory.tree import PASSED_THROUGH
 
 MAX_WORDS = 64
 """Of a longer query only its first different words are looked up."""
+
+TEXTS_A_PLACE = 10
+"""Texts ranked for each one wanted: once the rarest words give so many, the others only add to the score of these."""
 
 _TERMS = f"""
 with word as (
@@ -122,12 +125,27 @@ def ranked(db: Database, population: Population, dataset: str, words: Sequence[T
     weighed = [(word.word, weight) for word in words if (weight := word.weight(population))]
     if not weighed:
         return []
-    parameters: dict[str, object] = {"dataset": dataset, "limit": limit, "any": " | ".join(word for word, _ in weighed)}
+    parameters: dict[str, object] = {
+        "dataset": dataset,
+        "limit": limit,
+        "any": " | ".join(_rarest(words, population, TEXTS_A_PLACE * limit)),
+    }
     for place, (word, weight) in enumerate(weighed):
         parameters |= {f"term{place}": word, f"weight{place}": weight}
     if ":passed_through" in population.sql:
         parameters["passed_through"] = PASSED_THROUGH
     return db.rows(population.sql.format(score=_score(population.table, len(weighed))), **parameters)
+
+
+def _rarest(words: Sequence[Term], population: Population, enough: int) -> Iterator[str]:
+    """The words that a ranked text must hold one of, so that "the" does not make a search read every text."""
+    texts = 0
+    held = [word for word in words if word.holding[population.place]]
+    for word in sorted(held, key=lambda word: word.holding[population.place]):
+        if texts >= enough:
+            return
+        texts += word.holding[population.place]
+        yield word.word
 
 
 def _score(table: str, words: int) -> str:

@@ -56,7 +56,7 @@ create table leaf (
     language regconfig not null,
     search tsvector generated always as (to_tsvector(language, context || text)) stored
 ) with (toast_tuple_target = 8160);
-comment on table leaf is 'rows stay uncompressed: a search ranks by words four times as fast (docs/decisions/0008)';
+comment on table leaf is 'rows stay uncompressed: ranking by words is two to three times as fast (docs/decisions/0008)';
 
 create index on leaf (document_id);
 create index leaf_search on leaf using gin (search);
