@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from overstory.adapters.embedded_postgres.state import state_locked
 from overstory.errors import EmbeddedServerError
 
 USER_NAME = "overstory"
@@ -113,12 +114,16 @@ def _find_user() -> pwd.struct_passwd | None:
 
 
 def _create_user() -> pwd.struct_passwd:
+    with state_locked():
+        return _find_user() or _create_user_locked()
+
+
+def _create_user_locked() -> pwd.struct_passwd:
     reason = "neither useradd nor adduser is installed"
     for program, *arguments in CREATE_USER:
         if (path := shutil.which(program)) is None:
             continue
         done = Account(os.geteuid(), os.getegid(), foreign=False).run([path, *arguments])
-        # Whatever it says: another process may have been faster.
         if entry := _find_user():
             return entry
         reason = (done.stderr.strip() or f"{program} failed").splitlines()[-1]

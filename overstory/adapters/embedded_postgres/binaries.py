@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overstory.adapters.embedded_postgres.account import Account
-from overstory.adapters.embedded_postgres.layout import STATE, make_state
+from overstory.adapters.embedded_postgres.state import STATE, state_locked
 from overstory.errors import EmbeddedServerError
 
 MAJOR = "18"
@@ -65,12 +65,15 @@ def _site_folder() -> Path:
 
 
 def _copy(site: Path) -> Path:
-    make_state()
-    target = STATE / "programs" / importlib.metadata.version(WHEEL)
-    if _sizes(site) == _sizes(target):
+    with state_locked():
+        target = STATE / "programs" / importlib.metadata.version(WHEEL)
+        if _sizes(site) != _sizes(target):
+            _renew_copy(site, target)
         return target
-    target.parent.mkdir(mode=0o755, exist_ok=True)
-    # Aside and then renamed: another process may be about to run what is there.
+
+
+def _renew_copy(site: Path, target: Path) -> None:
+    # Aside and then renamed: a running server may still load a library from what is there.
     fresh, old = target.with_suffix(".new"), target.with_suffix(".old")
     for leftover in (fresh, old):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -81,7 +84,6 @@ def _copy(site: Path) -> Path:
         target.rename(old)
     fresh.rename(target)
     shutil.rmtree(old, ignore_errors=True)
-    return target
 
 
 def _copy_part(source: Path, target: Path) -> None:

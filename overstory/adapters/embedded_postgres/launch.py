@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +16,9 @@ from typing import BinaryIO
 from overstory.adapters.embedded_postgres.account import Account
 from overstory.adapters.embedded_postgres.address import USER
 from overstory.adapters.embedded_postgres.binaries import MAJOR, Binaries, find_binaries
-from overstory.adapters.embedded_postgres.layout import SOCKET_NAME, Layout, make_private, make_state
+from overstory.adapters.embedded_postgres.layout import SOCKET_NAME, Layout, make_private
+from overstory.adapters.embedded_postgres.locking import locked
+from overstory.adapters.embedded_postgres.state import make_state
 from overstory.errors import EmbeddedServerError
 
 SYNC_METHOD = "syncfs" if sys.platform == "linux" else "fsync"
@@ -65,6 +67,9 @@ HINTS = {
 
 _ERROR = re.compile(r"FATAL|PANIC|ERROR|error:|could not|cannot|can't|not found|No such file")
 _PREFIX = re.compile(r"\A\S+ \S+ UTC \[\d+\] ")
+
+CLAIM_SECONDS = 1.0
+"""How long a server that was seen to end may take to let go of its files."""
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only its size is read
 PARALLEL_BYTES = 512 * 2**20
@@ -169,19 +174,11 @@ def _claimed(layout: Layout, account: Account) -> Iterator[int]:
 
     It tells of servers that no process table here shows: those of another container with the same folder.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(layout.folder / "in_use.lock", flags, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        account.give(layout.folder / "in_use.lock")
+    busy = f"{layout.data} is in use by a Postgres server that runs elsewhere, as in another container"
+    claim = layout.folder / "in_use.lock"
+    with locked(claim, time.monotonic() + CLAIM_SECONDS, busy=busy) as descriptor:
+        account.give(claim)
         yield descriptor
-    except BlockingIOError as error:
-        raise EmbeddedServerError(
-            f"{layout.data} is in use by a Postgres server that runs elsewhere, as in another container",
-            hint="Stop that one, or set OVERSTORY_DATABASE_URL to a server that both can reach",
-        ) from error
-    finally:
-        os.close(descriptor)
 
 
 def _parallel_settings() -> dict[str, str]:

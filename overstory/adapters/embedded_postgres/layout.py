@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overstory.adapters.embedded_postgres.account import Account
+from overstory.adapters.embedded_postgres.state import STATE, make_state
 from overstory.errors import EmbeddedServerError
 from overstory.home import log_folder
 
 logger = logging.getLogger(__name__)
-
-STATE = Path("/var/lib/overstory")
-"""Folder of root's servers; the folders in it belong to the users that they run as."""
 
 SOCKET_NAME = ".s.PGSQL.5432"
 SOCKET_PATH_BYTES = 103
@@ -132,12 +130,6 @@ def _make_state_folder(home: Path, account: Account) -> Path:
     make_state()
     make_private(folder, account)
     return folder
-
-
-def make_state() -> None:
-    """Create the folder of root's servers: others may pass through it, not look around."""
-    STATE.mkdir(mode=0o711, parents=True, exist_ok=True)
-    (STATE / "sockets").mkdir(mode=0o711, exist_ok=True)
 
 
 def make_private(folder: Path, account: Account) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from overstory.adapters.embedded_postgres.locking import PAUSE_SECONDS
 from overstory.errors import EmbeddedServerError
 
 ENDINGS = ((signal.SIGINT, 15.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 5.0))
@@ -16,8 +17,6 @@ ENDINGS = ((signal.SIGINT, 15.0), (signal.SIGQUIT, 3.0), (signal.SIGKILL, 5.0))
 
 ORPHAN_SECONDS = 1.0
 """How long processes without a postmaster may take to notice that it is gone."""
-
-PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import time
@@ -17,8 +16,8 @@ from overstory.adapters.embedded_postgres import launch
 from overstory.adapters.embedded_postgres.account import server_account
 from overstory.adapters.embedded_postgres.address import DATABASE, ServerAddress
 from overstory.adapters.embedded_postgres.layout import Layout, find_layout, lock_path, make_layout
+from overstory.adapters.embedded_postgres.locking import PAUSE_SECONDS, locked
 from overstory.adapters.embedded_postgres.processes import (
-    PAUSE_SECONDS,
     Postmaster,
     end_servers,
     find_postmaster,
@@ -205,26 +204,10 @@ def _refuse_odd(home: Path) -> None:
 
 @contextmanager
 def _locked(home: Path, deadline: float) -> Iterator[None]:
-    descriptor = os.open(lock_path(home), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
+    busy = f"Another process is still starting or stopping the Postgres server of {home}"
+    with locked(lock_path(home), deadline, busy=busy) as descriptor:
         Layout(home, home).share(descriptor)
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise EmbeddedServerError(
-                    f"Another process is still starting or stopping the Postgres server of {home}", hint="Try again"
-                )
-            time.sleep(PAUSE_SECONDS)
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 @contextmanager
