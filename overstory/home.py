@@ -90,7 +90,7 @@ def create_home(home: Path) -> None:
     try:
         if not home.is_dir():
             home.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
-            (home / ".gitignore").write_text("*\n", encoding="ascii")
+            (home / ".gitignore").write_text("*\n", encoding="utf-8")
         for folder in (dagster_home(home), log_folder(home)):
             _make_private(folder, home)
     except OSError as error:
