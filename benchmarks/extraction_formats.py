@@ -15,6 +15,7 @@ import json
 import socket
 import sysconfig
 import time
+import zipfile
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -43,19 +44,36 @@ def markitdown() -> Extract:
     )
 
 
-def pypdfium2_mammoth_markdownify() -> Extract:
-    pdfium, mammoth, markdownify = map(import_module, ("pypdfium2", "mammoth", "markdownify"))
+def _by_pdfium_and_mammoth(to_markdown: Callable[[str], str]) -> Extract:
+    pdfium, mammoth = import_module("pypdfium2"), import_module("mammoth")
 
     def extract(kind: str, raw: bytes) -> str:
         if kind == "pdf":
-            return "\n\n".join(page.get_textpage().get_text_bounded() for page in pdfium.PdfDocument(raw))
+            return "\n\n".join(page.get_textpage().get_text_range() for page in pdfium.PdfDocument(raw))
         if kind == "docx":
-            raw = mammoth.convert_to_html(io.BytesIO(raw)).value.encode()
-        elif kind == "epub":
-            raise ValueError("no reader for epub")
-        return str(markdownify.markdownify(raw.decode("utf-8", "replace")))
+            return to_markdown(mammoth.convert_to_html(io.BytesIO(raw)).value)
+        if kind == "epub":
+            raise ValueError("no reader of its own for epub")
+        return to_markdown(raw.decode("utf-8", "replace"))
 
     return extract
+
+
+def pypdfium2_mammoth_markdownify() -> Extract:
+    markdownify = import_module("markdownify").markdownify
+    return _by_pdfium_and_mammoth(lambda page: str(markdownify(page)))
+
+
+def pypdfium2_mammoth_html_to_markdown() -> Extract:
+    library = import_module("html_to_markdown")
+    options = library.ConversionOptions(extract_metadata=False)
+    return _by_pdfium_and_mammoth(lambda page: str(library.convert(page, options).content))
+
+
+def overstory() -> Extract:
+    """What came of it: the product's own decisions around the chosen libraries."""
+    extract_document = import_module("overstory.extraction").extract_document
+    return lambda kind, raw: str(extract_document(f"file.{kind}", raw).text)
 
 
 def docling() -> Extract:
@@ -67,8 +85,31 @@ def docling() -> Extract:
 
 
 LIBRARIES: dict[str, Callable[[], Extract]] = {
-    each.__name__: each for each in (kreuzberg, markitdown, pypdfium2_mammoth_markdownify, docling)
+    each.__name__: each
+    for each in (
+        *(kreuzberg, markitdown, docling, overstory),
+        *(pypdfium2_mammoth_markdownify, pypdfium2_mammoth_html_to_markdown),
+    )
 }
+
+
+def probes() -> dict[str, tuple[str, bytes, list[str]]]:
+    """Files of our own for what the sample files do not hold: entities, tabs, large pages."""
+    namespace = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    runs = "<w:t>AT&amp;T &#8364;5 a &lt; b, total</w:t><w:tab/><w:t>500</w:t>"
+    document = f'<w:document xmlns:w="{namespace}"><w:body><w:p><w:r>{runs}</w:r></w:p></w:body></w:document>'
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as package:
+        types = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'
+        package.writestr("[Content_Types].xml", types)
+        package.writestr("word/document.xml", document)
+    page = b"<html><head><title>T</title></head><body><p>AT&amp;T &#8364;5 a &lt; b, total 500</p></body></html>"
+    large = b"<p>some words <b>and</b> others</p>" * 30_000
+    return {
+        "entities and tabs in DOCX": ("docx", buffer.getvalue(), ["AT&T \u20ac5 a < b, total 500"]),
+        "entities in HTML": ("html", page, ["AT&T \u20ac5 a < b, total 500"]),
+        "1 MB of HTML": ("html", large, ["some words **and** others"]),
+    }
 
 
 def judge(extract: Extract, row: dict[str, Any], raw: bytes) -> tuple[str, str]:
@@ -113,6 +154,10 @@ def main() -> None:
             if reason:
                 print(f"  {verdict:6} {row['file']}: {reason}")
     seconds = time.perf_counter() - began
+    for title, (kind, raw, expected) in probes().items():
+        began = time.perf_counter()
+        verdict, reason = judge(extract, {"format": kind, "outcome": "text", "expect": expected}, raw)
+        print(f"  {verdict:6} {title}: {time.perf_counter() - began:.2f} s {reason}")
     print(f"{arguments.library}: {tally}, {seconds:.2f} s, import {imported:.2f} s, {weight / 1e6:.0f} MB")
 
 

@@ -16,6 +16,8 @@ from overstory.normalization import decode, normalize
 MAX_BYTES = 50_000_000
 _MOST_EXPANSION = 4
 """A package may unpack to this multiple of the largest file: it is refused before anything is unpacked."""
+MOST_XML_BYTES = 20_000_000
+"""Markup of a DOCX at most (a book of some 2,000 pages): its parser needs 40 times as much memory."""
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -91,7 +93,7 @@ def extract_document(
     Args:
         name: The file's path within its source: its suffix counts, and messages name it. Nothing is opened.
         raw: The file's bytes.
-        extractor: Reads HTML, PDF, DOCX and EPUB; the library of ADR 0002 if None.
+        extractor: Reads HTML, PDF, DOCX and EPUB; the libraries of ADR 0002 if None.
         max_bytes: Larger files are refused.
 
     Raises:
@@ -104,7 +106,7 @@ def extract_document(
     kind = media_type(name, raw)
     if kind in (PDF, DOCX, EPUB, HTML):
         if kind in (DOCX, EPUB):
-            _check_package(name, raw, max_bytes * _MOST_EXPANSION)
+            _check_package(name, raw, kind, max_bytes * _MOST_EXPANSION)
         found = (extractor or _library()).extract(name, raw, kind)
     else:
         found = Extracted(decode(raw, name=f"'{name}'"), "", kind)
@@ -150,13 +152,14 @@ def _package(name: str, raw: bytes, expected: str) -> str:
     raise ExtractionError(f"'{name}' is an archive or an unknown Office file", hint="Save it as DOCX or PDF", name=name)
 
 
-def _check_package(name: str, raw: bytes, most_bytes: int) -> None:
+def _check_package(name: str, raw: bytes, kind: str, most_bytes: int) -> None:
+    """Refuse a package that is encrypted or would fill the memory, by its table of contents."""
     with zipfile.ZipFile(io.BytesIO(raw)) as package:
         entries = package.infolist()
-    if sum(entry.file_size for entry in entries) > most_bytes:
-        raise ExtractionError(
-            f"'{name}' unpacks to more than {most_bytes:,} bytes", hint="Remove it, or split it", name=name
-        )
+    markup = sum(entry.file_size for entry in entries if entry.filename.endswith(".xml"))
+    for size, most in ((sum(entry.file_size for entry in entries), most_bytes), (markup, MOST_XML_BYTES)):
+        if size > most and (most == most_bytes or kind == DOCX):
+            raise ExtractionError(f"'{name}' unpacks to more than {most:,} bytes", hint="Split it", name=name)
     if any(entry.flag_bits & 0x1 for entry in entries):
         raise ExtractionError(f"'{name}' is encrypted", hint="Save it without a password", name=name)
 
@@ -182,6 +185,6 @@ def _title(name: str, text: str, own: str, kind: str) -> str:
 
 
 def _library() -> Extractor:
-    from overstory.adapters.extractors import KreuzbergExtractor
+    from overstory.adapters.extractors import LibraryExtractor
 
-    return KreuzbergExtractor()
+    return LibraryExtractor()

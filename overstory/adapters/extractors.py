@@ -1,79 +1,124 @@
-"""Reads HTML, PDF, DOCX and EPUB through kreuzberg (docs/decisions/0002-extraction-library.md)."""
+"""Reads HTML, PDF, DOCX and EPUB through one library each (docs/decisions/0002-extraction-library.md)."""
 
 from __future__ import annotations
 
 import html
+import io
 import re
-from typing import TYPE_CHECKING
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from posixpath import dirname, join, normpath
+from typing import Any
+from urllib.parse import unquote
+from xml.parsers.expat import ExpatError
 
 from overstory.errors import ExtractionError
-from overstory.extraction import HTML, Extracted
+from overstory.extraction import DOCX, EPUB, HTML, PDF, Extracted
 from overstory.normalization import decode
 
-if TYPE_CHECKING:
-    from kreuzberg import ExtractionConfig
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, OSError, RuntimeError, TypeError, ValueError),
+    *(ExpatError, SyntaxError, zipfile.BadZipFile, zlib.error),  # ElementTree's errors are SyntaxErrors
+)
+"""What parsers raise at bytes that break their assumptions; pypdfium2's errors are RuntimeErrors."""
 
-_DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+_DECLARED = re.compile(rb"(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?([\w.:-]{1,40})", re.I)
 _DECLARED_WITHIN = 1024
 """Bytes in which a page has to declare its encoding (HTML Standard, section 4.2.5.4)."""
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title\s*>", re.IGNORECASE | re.DOTALL)
-_HEAD = re.compile(
-    r"<head(?:\s[^>]*)?>.*?</head\s*>|<title[^>]*>.*?</title\s*>|<(?:meta|link|base)\b[^>]*>", re.I | re.S
-)
-_DATA_IMAGE = re.compile(r"!\[([^\]]*)\]\(\s*data:[^)]*\)")
+_TITLE = re.compile(r"<(?:\w+:)?title[^>]*>(.*?)</(?:\w+:)?title\s*>", re.I | re.S)
+_EMPTY_IMAGE = re.compile(r"!\[([^\]]*)\]\(\s*(?:data:[^)]*)?\)")
+_WRAPPED_HYPHEN = re.compile("[\ufffe\x02]\r?\n?")
+"""How pdfium spells a hyphen at which it saw a word wrapped."""
 _NO_TITLE = {"untitled", "(anonymous)", "(unspecified)", "untitled document"}
+_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh"
+_PDFIUM = threading.Lock()
+"""pdfium may be called by one thread at a time only."""
+
+_Read = Callable[[str, bytes], tuple[str, str]]
 
 
-class KreuzbergExtractor:
-    """Markdown from kreuzberg: no recognition of scans, no cache on disk, no network.
-
-    Its runtime does not survive a fork: start worker processes by ``spawn`` or ``forkserver``.
-    """
+class LibraryExtractor:
+    """Markdown from html-to-markdown and mammoth, plain text from pdfium; no network, no file, no other process."""
 
     def extract(self, name: str, raw: bytes, media_type: str) -> Extracted:
         """The text and title of an HTML, PDF, DOCX or EPUB document."""
-        title = ""
-        if media_type == HTML:
-            page = _decoded(name, raw)
-            match = _TITLE.search(page)
-            title = html.unescape(match[1]) if match else ""
-            # kreuzberg puts a page's metadata into its text, and offers no option against it.
-            raw = _HEAD.sub("", page).encode("utf-8", "replace")
-        text, own = _read(name, raw, media_type)
-        title = " ".join((title or own).split())
-        return Extracted(_DATA_IMAGE.sub(r"\1", text), "" if title.lower() in _NO_TITLE else title, media_type)
+        try:
+            text, title = _READERS[media_type](name, raw)
+        except _DAMAGE as error:
+            raise _translated(name, error) from error
+        title = " ".join(html.unescape(title).split())
+        return Extracted(text, "" if title.lower() in _NO_TITLE else title, media_type)
 
 
-def _decoded(name: str, raw: bytes) -> str:
+def _read_html(name: str, raw: bytes) -> tuple[str, str]:
     match = _DECLARED.search(raw[:_DECLARED_WITHIN])
-    return decode(raw, name=f"'{name}'", declared=match[1].decode("ascii") if match else "")
+    page = decode(raw, name=f"'{name}'", declared=match[1].decode("ascii") if match else "")
+    return _markdown(page), _first(_TITLE, page)
 
 
-def _read(name: str, raw: bytes, media_type: str) -> tuple[str, str]:
-    from kreuzberg import KreuzbergError, extract_bytes_sync
+def _read_pdf(_: str, raw: bytes) -> tuple[str, str]:
+    import pypdfium2
+
+    with _PDFIUM, pypdfium2.PdfDocument(raw) as document:
+        pages = [_WRAPPED_HYPHEN.sub("", text) for text in _page_texts(document)]
+        return "\n\n".join(pages), document.get_metadata_value("Title")
+
+
+def _page_texts(document: Iterable[Any]) -> Iterator[str]:  # pypdfium2 has no types
+    for page in document:
+        text_page = page.get_textpage()
+        yield text_page.get_text_range()
+        text_page.close()
+        page.close()
+
+
+def _read_docx(_: str, raw: bytes) -> tuple[str, str]:
+    import mammoth
+
+    without_images = mammoth.images.img_element(lambda _: {"src": ""})
+    converted = mammoth.convert_to_html(io.BytesIO(raw), style_map=_STYLES, convert_image=without_images)
+    with zipfile.ZipFile(io.BytesIO(raw)) as package:
+        core = package.read("docProps/core.xml") if "docProps/core.xml" in package.namelist() else b""
+    return _markdown(converted.value), _first(_TITLE, core.decode("utf-8", "replace"))
+
+
+def _read_epub(name: str, raw: bytes) -> tuple[str, str]:
+    """The chapters of the book in their reading order (EPUB 3.3, section 5.6)."""
+    from xml.etree.ElementTree import fromstring  # its expat bounds the expansion of entities
+
+    with zipfile.ZipFile(io.BytesIO(raw)) as package:
+        container = fromstring(package.read("META-INF/container.xml"))  # noqa: S314
+        roots = [each.attrib["full-path"] for each in container.iter() if each.tag.endswith("}rootfile")]
+        book = fromstring(package.read(roots[0]))  # noqa: S314
+        files = {each.get("id"): each.get("href", "") for each in book.iter() if each.tag.endswith("}item")}
+        order = [files[each.get("idref")] for each in book.iter() if each.tag.endswith("}itemref")]
+        titles = [each.text or "" for each in book.iter() if each.tag.endswith("}title")]
+        chapters = [package.read(normpath(join(dirname(roots[0]), unquote(href)))) for href in order]
+    return "\n\n".join(_read_html(name, chapter)[0].strip() for chapter in chapters), "".join(titles[:1])
+
+
+_READERS: dict[str, _Read] = {HTML: _read_html, PDF: _read_pdf, DOCX: _read_docx, EPUB: _read_epub}
+
+
+def _markdown(page: str) -> str:
+    from html_to_markdown import ConversionError, ConversionOptions, convert
 
     try:
-        result = extract_bytes_sync(raw, media_type, config=_config())
-    except (KreuzbergError, RuntimeError, ValueError, OSError) as error:
-        raise _translated(name, error) from error
-    return result.content, str(result.metadata.get("title") or "")
+        content = convert(page, ConversionOptions(extract_metadata=False)).content or ""
+    except ConversionError as error:
+        raise ValueError(str(error)) from error
+    return _EMPTY_IMAGE.sub(r"\1", content)
 
 
-def _config() -> ExtractionConfig:
-    from kreuzberg import ContentFilterConfig, ExtractionConfig
-
-    return ExtractionConfig(  # type: ignore[call-arg]  # kreuzberg 4.10.4: disable_ocr is missing from its stubs
-        use_cache=False,
-        disable_ocr=True,
-        output_format="markdown",
-        # Headers and footers hold dates and versions; leaving them out is a guess about layout.
-        content_filter=ContentFilterConfig(include_headers=True, include_footers=True, strip_repeating_text=False),
-    )
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else ""
 
 
 def _translated(name: str, error: Exception) -> ExtractionError:
-    reason = " ".join(str(error).split())
-    if "password" in reason.lower() or "encrypt" in reason.lower():
+    reason = " ".join(str(error).split())[:120] or type(error).__name__
+    if "password" in reason.lower():
         return ExtractionError(f"'{name}' is encrypted", hint="Save it without a password", name=name)
-    reason = reason.removeprefix("ParsingError: ")[:120]
     return ExtractionError(f"'{name}' is damaged ({reason})", hint="Save it again from its program", name=name)
