@@ -76,7 +76,7 @@ class Finder:
         listed = self.store.leaves_of(self.wanted.dataset, proxied) if proxied else {}
         leaves = pool(near.leaves, worded.leaves, weight, lambda found: leaf_entries(found, listed))
         summaries = pool(near.summaries, worded.summaries, weight, summary_entries)
-        served = self._usable(summaries.ranked)
+        served = self._usable(summaries)
         slots = self.quota.leaf_slots(len(served))
         brought = self._brought(list(served), leaves) if slots else {}
         chosen = choose(leaves.ranked, list(brought), slots)
@@ -84,23 +84,18 @@ class Finder:
         hits.sort(key=lambda hit: (-hit.score, hit.level, hit.node_id))
         return tuple(hits), tuple(node for node in brought if node in chosen)
 
-    def _usable(self, ranked: Sequence[NodeId]) -> dict[NodeId, tuple[SummaryText, Judged]]:
+    def _usable(self, summaries: Pool) -> dict[NodeId, tuple[SummaryText, Judged]]:
         """The first summaries that still summarize something, one a document, as many as there are slots.
 
         A section and its document, or two sections, would say the same again.
         """
         served: dict[NodeId, tuple[SummaryText, Judged]] = {}
-        owners: set[str | None] = set()
-        rest = list(ranked)
+        rest = _one_a_document(summaries)
         while rest and (free := self.quota.summaries - len(served)) > 0:
             batch, rest = rest[:free], rest[free:]
             rows = self.store.summary_rows(self.wanted.dataset, batch)
             judged = self._judged(rows)
-            for node in batch:
-                owner = rows[node].document_id or rows[node].cluster_id if node in rows else None
-                if node in judged and owner not in owners:
-                    owners.add(owner)
-                    served[node] = (rows[node], judged[node])
+            served |= {node: (rows[node], judged[node]) for node in batch if node in rows and node in judged}
         return served
 
     def _judged(self, rows: Mapping[NodeId, SummaryText]) -> dict[NodeId, Judged]:
@@ -153,6 +148,13 @@ class Finder:
             _summary_hit(row, judged, summaries.scores[node], summaries.similarities.get(node))
             for node, (row, judged) in served.items()
         ]
+
+
+def _one_a_document(summaries: Pool) -> list[NodeId]:
+    best: dict[str, NodeId] = {}
+    for node in summaries.scores:
+        best.setdefault(summaries.entries[node].candidate.document_id or node, node)
+    return list(best.values())
 
 
 def _via(entry: Entry) -> MatchedVia:

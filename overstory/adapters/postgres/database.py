@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,12 @@ class Database:
     def rows(self, sql: str, **parameters: object) -> Sequence[Any]:
         """All rows of a query with bound parameters."""
         with self.begin() as connection:
-            return connection.execute(sa.text(sql), parameters).all()
+            return connection.execute(_statement(sql), parameters).all()
 
     def run(self, sql: str, **parameters: object) -> int:
         """The number of rows that a statement with bound parameters touched."""
         with self.begin() as connection:
-            return connection.execute(sa.text(sql), parameters).rowcount
+            return connection.execute(_statement(sql), parameters).rowcount
 
     def language_oid(self, language: str) -> int:
         """The oid of a text search configuration, as binary COPY wants it.
@@ -87,6 +88,12 @@ class Database:
                 copy.set_types(list(types))
                 for row in rows:
                     copy.write_row(row)
+
+
+@lru_cache(maxsize=512)
+def _statement(sql: str) -> sa.TextClause:
+    """The statement with its parameters found, which takes as long as running a small one."""
+    return sa.text(sql)
 
 
 def listed(shards: Collection[int] | None) -> list[int] | None:

@@ -55,12 +55,14 @@ LEAVES = Population(
     0,
     "l",
     """
-select l.id::text, 'leaf', {score} as score, d.id::text, vl.ordinal, null, false
-from leaf l
-join document d on d.id = l.document_id
-join version_leaf vl on vl.version_id = d.current_version and vl.leaf_id = l.id
-where d.dataset = :dataset and l.search @@ cast(:any as tsquery)
-order by score desc, l.id limit :limit
+select n.id::text, 'leaf', n.score, n.document_id::text, vl.ordinal, null, false
+from (
+    select l.id, l.document_id, d.current_version, {score} as score
+    from leaf l join document d on d.id = l.document_id
+    where d.dataset = :dataset and l.search @@ (select cast(:any as tsquery))
+    order by score desc, l.id limit :limit
+) n
+join version_leaf vl on vl.version_id = n.current_version and vl.leaf_id = n.id
 """,
 )
 
@@ -72,7 +74,7 @@ select s.id::text, s.kind, {score} as score, d.id::text, s.ordinal, held.leaf_id
 from summary s
 join document d on d.id = s.document_id and d.current_version is not null
 left join version_leaf held on held.version_id = d.current_version and held.ordinal = s.ordinal
-where s.dataset = :dataset and s.level = 0 and s.failure is null and s.search @@ cast(:any as tsquery)
+where s.dataset = :dataset and s.level = 0 and s.failure is null and s.search @@ (select cast(:any as tsquery))
 order by score desc, s.id limit :limit
 """,
 )
@@ -84,7 +86,7 @@ UPPER = Population(
 select s.id::text, s.kind, {score} as score, d.id::text, s.ordinal, null, s.recipe_hash = :passed_through
 from summary s
 left join document d on d.id = s.document_id
-where s.dataset = :dataset and s.level > 0 and s.failure is null and s.search @@ cast(:any as tsquery)
+where s.dataset = :dataset and s.level > 0 and s.failure is null and s.search @@ (select cast(:any as tsquery))
   and (s.cluster_id is not null or d.current_version is not null)
 order by score desc, s.id limit :limit
 """,
@@ -149,8 +151,11 @@ def _rarest(words: Sequence[Term], population: Population, enough: int) -> Itera
 
 
 def _score(table: str, words: int) -> str:
-    """Every label of a position weighs 1; normalization 1 divides by 1 + the logarithm of the text's length."""
+    """Every label of a position weighs 1; normalization 1 divides by 1 + the logarithm of the text's length.
+
+    Each query stands in a subselect, which Postgres evaluates once; a plain cast it repeats for every row.
+    """
     return " + ".join(
-        f"cast(:weight{n} as float8) * ts_rank('{{1,1,1,1}}', {table}.search, cast(:term{n} as tsquery), 1)"
+        f"cast(:weight{n} as float8) * ts_rank('{{1,1,1,1}}', {table}.search, (select cast(:term{n} as tsquery)), 1)"
         for n in range(words)
     )
