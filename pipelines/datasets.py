@@ -45,17 +45,9 @@ def _dataset_definitions(dataset: str) -> dg.Definitions:
     )
 
 
-def shared_definitions(log_level: str = "WARNING") -> dg.Definitions:
-    """What all datasets share: the deployment, one process for all steps of a run, and a quiet console.
-
-    The UI shows every event of a run anyway; the console of a daemon would only fill a disk with them.
-    """
-    console = dg.colored_console_logger.configured({"log_level": log_level})
-    return dg.Definitions(
-        resources={"deployment": Deployment.configure_at_launch()},
-        executor=dg.in_process_executor,
-        loggers={"console": console},
-    )
+def shared_definitions() -> dg.Definitions:
+    """What all datasets share: the deployment, and one process for all steps of a run."""
+    return dg.Definitions(resources={"deployment": Deployment.configure_at_launch()}, executor=dg.in_process_executor)
 
 
 def build_definitions(settings: Settings) -> dg.Definitions:

@@ -57,8 +57,8 @@ def announce(context: dg.AssetExecutionContext, keys: Sequence[str]) -> None:
     step = context.op_execution_context._step_execution_context.step.key
     for key, batch in _batched(keys):
         planned = AssetMaterializationPlannedData(context.asset_key, partition=key)
-        event = DagsterEvent.build_asset_materialization_planned_event(context.job_name, step, planned)
-        context.instance.report_dagster_event(event, context.run_id, logging.DEBUG, batch)
+        event = DagsterEvent.build_asset_materialization_planned_event(context.run.job_name, step, planned)
+        context.instance.report_dagster_event(event, context.run.run_id, logging.DEBUG, batch)
 
 
 def report_checks(context: dg.AssetExecutionContext, results: Sequence[ShardResult]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as UnresolvedAssetJob
 
-from pipelines.partitions import SHARD_KEYS, shards
+from pipelines.partitions import SHARD_KEYS
 
 DATASET_TAG = "overstory/dataset"
 CAUSE_TAG = "overstory/cause"
@@ -16,14 +18,19 @@ ALL_SHARDS = {RANGE_START_TAG: SHARD_KEYS[0], RANGE_END_TAG: SHARD_KEYS[-1]}
 """What makes one run out of all shards; Dagster takes these tags with a run only, not with a job."""
 
 
+def console(log_level: str) -> dict[str, Any]:
+    """Run configuration for the console of a run, which by default repeats every event that the UI shows."""
+    return {"loggers": {"console": {"config": {"log_level": log_level}}}}
+
+
 def build_all(dataset: str) -> UnresolvedAssetJob:
     """The job over the whole graph, for the shards that its launcher names."""
     return dg.define_asset_job(
         f"{dataset}__build_all",
         selection=dg.AssetSelection.groups(dataset),
-        partitions_def=shards,
         executor_def=dg.in_process_executor,
         tags={DATASET_TAG: dataset, CAUSE_TAG: "manual"},
+        config=console("WARNING"),
         description="Builds every level for the shards that you choose. What is fresh stays as it is.",
     )
 
@@ -38,8 +45,8 @@ def build_changed(dataset: str) -> UnresolvedAssetJob:
     return dg.define_asset_job(
         build_changed_name(dataset),
         selection=dg.AssetSelection.groups(dataset),
-        partitions_def=shards,
         executor_def=dg.in_process_executor,
         tags={DATASET_TAG: dataset, CAUSE_TAG: "manual"},
+        config=console("WARNING"),
         description="Builds what changed since the last build, every level, in one run. Costs nothing if nothing did.",
     )

@@ -22,7 +22,7 @@ from overstory.settings import Settings
 from pipelines import instance as instances
 from pipelines.caller import Caller, calling
 from pipelines.datasets import dataset_definitions, shared_definitions
-from pipelines.jobs import CAUSE_TAG, RANGE_END_TAG, RANGE_START_TAG, build_changed_name
+from pipelines.jobs import CAUSE_TAG, RANGE_END_TAG, RANGE_START_TAG, build_changed_name, console
 from pipelines.lost_runs import settle
 from pipelines.partitions import SHARD_KEYS
 from pipelines.runs import LastRun, last_run
@@ -70,9 +70,9 @@ def build(
     dataset = settings.dataset(dataset).name
     with instances.opened(settings, home) as instance, _quiet():
         _settle_lost(instance, dataset, home)
-        job = dg.Definitions.merge(
-            shared_definitions(log_level="CRITICAL"), dataset_definitions(dataset)
-        ).resolve_job_def(build_changed_name(dataset))
+        job = dg.Definitions.merge(shared_definitions(), dataset_definitions(dataset)).resolve_job_def(
+            build_changed_name(dataset)
+        )
         caller = Caller(progress)
         try:
             with calling(caller):
@@ -108,7 +108,7 @@ def _range(shards: Collection[int] | None) -> dict[str, str]:
 
 
 def _run_config(documents: Sequence[str]) -> dict[str, object]:
-    return {"resources": {"deployment": {"config": {"documents": list(documents)}}}}
+    return {**console("CRITICAL"), "resources": {"deployment": {"config": {"documents": list(documents)}}}}
 
 
 @contextmanager

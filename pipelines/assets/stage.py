@@ -93,7 +93,7 @@ def opened(context: dg.AssetExecutionContext, deployment: Deployment, *, alone: 
     watching = caller()
     progress = watching.progress if watching else LoggedProgress(context.log.info)
     dataset = context.asset_key.path[0]
-    with told_in_one_line(), deployment.building(dataset, context.run_id, progress, alone=alone) as ctx:
+    with told_in_one_line(), deployment.building(dataset, context.run.run_id, progress, alone=alone) as ctx:
         events.announce(context, keys)
         yield Stage(ctx, shard_numbers(keys))
 
