@@ -1,0 +1,1 @@
+"""What an index must hold to whatever happened to it: invariants, read back from the stores."""
