@@ -82,7 +82,7 @@ def open_dataset(
     from overstory.adapters.folder_source import FolderSource
     from overstory.adapters.tokenizers import OpenAITokenizer
 
-    record.ensure_dataset(dataset.name, dataset.source)
+    record.check_dataset(dataset.name, dataset.source)
     tokenizer = OpenAITokenizer()
     processes = workers or os.cpu_count() or 1
     return BuildContext(
@@ -111,6 +111,7 @@ def open_embedding(dataset: Dataset) -> Embedder:
             api_key_env=chosen.api_key_env,
             dimension=chosen.dimension,
             concurrency=chosen.concurrency,
+            prices=dataset.prices,
         )
     if chosen.name.startswith("fastembed:"):
         return open_embedder(chosen.name, model_folder=chosen.model_folder, allow_download=chosen.allow_download)

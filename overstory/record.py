@@ -202,7 +202,7 @@ class Documents(Protocol):
         ...
 
     def delete(self, documents: Collection[DocumentId]) -> None:
-        """Remove documents with all that was made from them alone."""
+        """Remove documents with all that was made from them alone, and the remembered answers that saw them."""
         ...
 
     def pending(self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None) -> list[PendingVersion]:
@@ -261,8 +261,10 @@ class Summaries(Protocol):
         """Remembered texts by (child_hash, recipe_hash)."""
         ...
 
-    def remember(self, dataset: str, answers: Mapping[tuple[str, str], str]) -> None:
-        """Keep paid texts by (child_hash, recipe_hash)."""
+    def remember(
+        self, dataset: str, answers: Mapping[tuple[str, str], str], owners: Mapping[tuple[str, str], str] | None = None
+    ) -> None:
+        """Keep paid texts by (child_hash, recipe_hash) for as long as every document beneath their owner lives."""
         ...
 
 
@@ -335,6 +337,10 @@ class VectorStore(Protocol):
         """(row, text) of current leaves and usable summaries that lack a vector."""
         ...
 
+    def lacking(self, dataset: str, embedding_hash: str) -> int:
+        """The number of current leaves and usable summaries that lack a vector."""
+        ...
+
     def document_summaries(self, dataset: str, embedding_hash: str) -> tuple[list[DocumentId], list[str], Vectors]:
         """(document ids, text hashes, vectors (n, dimension)) of all usable document summaries, by id."""
         ...
@@ -374,6 +380,14 @@ class Record(Protocol):
 
     def ensure_dataset(self, name: str, source: str) -> None:
         """Make the dataset, or check that it is built from the same source.
+
+        Raises:
+            SettingsError: The name belongs to another source.
+        """
+        ...
+
+    def check_dataset(self, name: str, source: str) -> None:
+        """Check that the dataset, if there is one, is built from this source.
 
         Raises:
             SettingsError: The name belongs to another source.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from overstory.building.context import BuildContext, timed
@@ -15,7 +16,9 @@ from overstory.normalization import normalize
 from overstory.parallel import map_batches
 from overstory.record import DocumentRow, ScannedDocument
 
-BATCH_DOCUMENTS = 32
+BATCH_DOCUMENTS = 16
+"""Of a large build 64 batches of bytes are in memory at once (``parallel``)."""
+
 STAGE = "documents"
 UNREADABLE = "document: unreadable"
 
@@ -30,21 +33,17 @@ class Scan:
     """Paths of the source that belong to the shards."""
     moves: dict[DocumentId, str] = field(default_factory=dict)
     gone: list[DocumentRow] = field(default_factory=list)
-    changed: list[tuple[DocumentRow, bytes]] = field(default_factory=list)
+    changed: list[DocumentRow] = field(default_factory=list)
+    """New, edited, moved or no longer readable; their bytes are read again when it is their turn."""
     unchanged: list[DocumentRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Unread:
-    row: DocumentRow
-    reason: str
 
 
 @timed
 def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Bring the record's documents in line with the source; texts that changed become new versions."""
     report = StageReport(STAGE)
+    ctx.record.ensure_dataset(ctx.name, ctx.dataset.source)
     scan = compare(ctx, shards)
     report.notes += scan.notes
     _remove(ctx, scan.gone, report)
@@ -88,7 +87,9 @@ def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
     if missing and not files:
         scan.notes.append(f"The source lists no document at all: {len(missing)} deletions were withheld")
         missing = []
-    by_bytes = {row.raw_hash: row for row in missing if row.raw_hash}
+    by_bytes: dict[str, list[DocumentRow]] = defaultdict(list)
+    for row in missing:
+        by_bytes[row.raw_hash].append(row)
     for file in files:
         if file.path in elsewhere:
             continue
@@ -100,22 +101,31 @@ def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
     return scan
 
 
-def _compare_file(ctx: BuildContext, scan: Scan, row: DocumentRow, by_bytes: dict[str, DocumentRow]) -> None:
+def _compare_file(ctx: BuildContext, scan: Scan, row: DocumentRow, by_bytes: dict[str, list[DocumentRow]]) -> None:
     """Sort one file into the scan: unchanged, moved from a missing path, or changed."""
     try:
-        raw = ctx.source.read(row.path)
+        raw_hash = _hash(ctx.source.read(row.path))
     except ExtractionError as error:
-        scan.changed.append((replace(row, failure=str(error), raw_hash=""), b""))
+        unread = _unread(row, error)
+        (scan.unchanged if unread == row else scan.changed).append(unread)
         return
-    raw_hash = hashlib.sha256(raw).hexdigest()
     if row.raw_hash == raw_hash:
         scan.unchanged.append(row)
-    elif not row.raw_hash and not row.last_number and raw_hash in by_bytes:
-        former = by_bytes.pop(raw_hash)
+    elif row.path not in scan.rows and by_bytes.get(raw_hash):
+        former = by_bytes[raw_hash].pop(0)
         scan.moves[former.id] = row.path
-        scan.unchanged.append(replace(former, path=row.path))
+        scan.changed.append(replace(former, path=row.path))
     else:
-        scan.changed.append((replace(row, raw_hash=raw_hash, failure=None), raw))
+        scan.changed.append(replace(row, raw_hash=raw_hash, failure=None))
+
+
+def _hash(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+def _unread(row: DocumentRow, error: ExtractionError) -> DocumentRow:
+    """A document whose bytes cannot be had: no hash, so that it is tried again in every build."""
+    return replace(row, raw_hash="", failure=str(error))
 
 
 def _new_row(dataset: str, path: str, ids: set[DocumentId]) -> DocumentRow:
@@ -130,18 +140,28 @@ def _new_row(dataset: str, path: str, ids: set[DocumentId]) -> DocumentRow:
 
 def extracted(ctx: BuildContext, scan: Scan) -> Iterator[list[ScannedDocument]]:
     """The changed documents with their texts, in batches; failures become the document's state."""
-    batches = list(_batches(scan.changed))
-    for batch, results in zip(batches, map_batches(_extract_batch, batches, workers=ctx.workers), strict=True):
-        yield [_scanned(row, result) for (row, _), result in zip(batch, results, strict=True)]
+    for results in map_batches(_extract_batch, _batches(ctx, scan.changed), workers=ctx.workers):
+        yield [_scanned(row, result) for row, result in results]
 
 
-def _batches(changed: list[tuple[DocumentRow, bytes]]) -> Iterable[list[tuple[DocumentRow, bytes]]]:
+def _batches(ctx: BuildContext, changed: Sequence[DocumentRow]) -> Iterator[list[tuple[DocumentRow, bytes]]]:
     for start in range(0, len(changed), BATCH_DOCUMENTS):
-        yield changed[start : start + BATCH_DOCUMENTS]
+        yield [_with_bytes(ctx, row) for row in changed[start : start + BATCH_DOCUMENTS]]
 
 
-def _extract_batch(batch: list[tuple[DocumentRow, bytes]]) -> list[Extracted | str]:
-    return [row.failure if row.failure else _extract(row.path, raw) for row, raw in batch]
+def _with_bytes(ctx: BuildContext, row: DocumentRow) -> tuple[DocumentRow, bytes]:
+    """A document with the bytes that it has by now."""
+    if not row.raw_hash:
+        return row, b""
+    try:
+        raw = ctx.source.read(row.path)
+    except ExtractionError as error:
+        return _unread(row, error), b""
+    return replace(row, raw_hash=_hash(raw), failure=None), raw
+
+
+def _extract_batch(batch: list[tuple[DocumentRow, bytes]]) -> list[tuple[DocumentRow, Extracted | str]]:
+    return [(row, row.failure or _extract(row.path, raw)) for row, raw in batch]
 
 
 def _extract(path: str, raw: bytes) -> Extracted | str:

@@ -10,7 +10,7 @@ from overstory.building.context import BuildContext
 from overstory.building.document_summaries import lower_targets
 from overstory.building.leaves import Cutter
 from overstory.building.summaries import recipes_of
-from overstory.freshness import Verdict, judge
+from overstory.freshness import Cause, Verdict, judge
 from overstory.identity import DocumentId, NodeId
 from overstory.nodes import NodeKind, NodeState
 from overstory.record import DocumentRow, DocumentTree, LevelHealth, StoredSummary
@@ -24,7 +24,7 @@ class Health:
     documents: int
     documents_failed: int
     documents_pending: int
-    """Known to have changed, while their leaves are not current yet."""
+    """Known to have changed, while their leaves are not current yet; what stands for them is stale."""
     levels: tuple[LevelHealth, ...]
     stale_since: datetime | None
     """When the document that made the oldest node stale became current; None when nothing is stale."""
@@ -52,10 +52,14 @@ def examine(ctx: BuildContext) -> Health:
     trees = ctx.record.summaries.trees(ctx.name, with_leaves=ctx.dataset.summaries.chunk)
     stored = {node: summary for tree in trees for node, summary in tree.stored.items()}
     targets = _targets(ctx, trees, stored)
+    # What cannot be read any more may have changed: what stands for it is the last that could.
+    outdated = pending | {row.id for row in rows if row.failure}
     counts: dict[tuple[NodeKind, int], LevelHealth] = {}
     unfresh: dict[str, tuple[Target, NodeState]] = {}
     for target, summary in targets:
         state = judge(summary, target.desired).state
+        if state is NodeState.FRESH and target.document_id in outdated:
+            state = NodeState.STALE
         _add(counts, target.kind, target.level, state)
         if state is not NodeState.FRESH:
             unfresh[target.id] = (target, state)
@@ -64,7 +68,7 @@ def examine(ctx: BuildContext) -> Health:
         if summary.id not in wanted:
             _add(counts, summary.kind, summary.kind.level, NodeState.ORPHANED)
     for tree in trees:
-        state = NodeState.STALE if tree.document_id in pending else NodeState.FRESH
+        state = NodeState.STALE if tree.document_id in outdated else NodeState.FRESH
         _add(counts, NodeKind.LEAF, 0, state, tree.leaf_count)
     return Health(
         documents=len(rows),
@@ -107,6 +111,10 @@ def _stale_since(
     return ctx.record.oldest_change(documents, {target.cluster_id for target in behind if target.cluster_id})
 
 
+EDITED = Verdict(NodeState.STALE, Cause.EDITED)
+"""On what describes the text before a change that waits to be cut, or that cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentHealth:
     """The state of one document's nodes, and of the clusters that it belongs to."""
@@ -124,6 +132,10 @@ def examine_document(ctx: BuildContext, document: DocumentId) -> DocumentHealth 
     with_leaves = ctx.dataset.summaries.chunk
     trees = ctx.record.summaries.trees(ctx.name, {row.shard}, with_leaves=with_leaves)
     tree = next((tree for tree in trees if tree.document_id == document), None)
+    recipe = Cutter(ctx.dataset.chunking, ctx.tokenizer).recipe
+    outdated = row.failure is not None or any(
+        item.document_id == document for item in ctx.record.documents.pending(ctx.name, recipe, {row.shard})
+    )
     recipes = recipes_of(ctx)
     found: list[tuple[Target, Verdict]] = []
     if tree is not None:
@@ -132,6 +144,8 @@ def examine_document(ctx: BuildContext, document: DocumentId) -> DocumentHealth 
             document_target(tree, recipes, tree.stored),
         ]
         found = [(t, judge(tree.stored.get(t.id), t.desired, edited=t.edited)) for t in targets]
+        if outdated:
+            found = [(t, EDITED if verdict.state is NodeState.FRESH else verdict) for t, verdict in found]
     for level in ctx.record.clusters.levels(ctx.name):
         for cluster in ctx.record.clusters.trees(ctx.name, level):
             if document in {member.member_id for member in cluster.members}:

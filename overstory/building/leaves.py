@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from overstory.building.context import BuildContext, timed
+from overstory.building.embedding import embed
 from overstory.building.report import StageReport
 from overstory.chunking import chunk, leaves, sections
-from overstory.identity import DocumentId, VersionId, digest, ordered_child_hash
+from overstory.identity import SHARDS, DocumentId, VersionId, digest, ordered_child_hash
 from overstory.nodes import NodeKind
 from overstory.parallel import map_batches
 from overstory.ports import Tokenizer
@@ -16,6 +17,7 @@ from overstory.record import CutVersion, PendingVersion, SectionRow, VectorRow
 from overstory.settings import Chunking
 
 BATCH_DOCUMENTS = 64
+BATCH_TEXTS = 1024
 STAGE = "leaves"
 
 CHUNKER_VERSION = "1"
@@ -79,6 +81,7 @@ class Cutter:
 def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Cut every version that is not current, embed its new leaves, and switch to it."""
     report = StageReport(STAGE)
+    ctx.record.ensure_dataset(ctx.name, ctx.dataset.source)
     cutter = Cutter(ctx.dataset.chunking, ctx.tokenizer)
     pending = [p for p in ctx.record.documents.pending(ctx.name, cutter.recipe, shards) if ctx.chosen(p.document_id)]
     trees = ctx.record.summaries.trees(ctx.name, shards)
@@ -95,6 +98,7 @@ def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> Stag
         done += len(cut)
         ctx.progress(STAGE, done, len(pending))
     restore_vectors(ctx, shards, report, shard)
+    _serve(ctx)
     return report
 
 
@@ -124,7 +128,7 @@ def _switch(ctx: BuildContext, cut: Sequence[CutVersion], shard: dict[DocumentId
     known = ctx.record.leaves.known([version.document_id for version in cut])
     new = {leaf.id: (version, leaf) for version in cut for leaf in version.leaves if leaf.id not in known}
     rows = [VectorRow(leaf, NodeKind.LEAF, 0, version.document_id) for leaf, (version, _) in new.items()]
-    vectors = ctx.embedder.embed([leaf.readable for _, leaf in new.values()])
+    vectors = embed(ctx, [leaf.readable for _, leaf in new.values()])
     with ctx.record.transaction() as record:
         dropped = record.leaves.make_current(cut, set(new), ctx.dataset.retrieval.language)
         record.vectors.delete(ctx.name, [leaf for leaf, _ in dropped])
@@ -143,11 +147,22 @@ def restore_vectors(
     ctx: BuildContext, shards: Collection[int] | None, report: StageReport, shard: dict[DocumentId, int]
 ) -> None:
     """Embed what lacks a vector: after a change of embedder, or where a store lost some."""
-    missing = list(ctx.record.vectors.without_vector(ctx.name, ctx.embedder.embedding_hash, shards))
-    for start in range(0, len(missing), 1024):
-        batch = missing[start : start + 1024]
-        vectors = ctx.embedder.embed([text for _, text in batch])
-        ctx.record.vectors.upsert(ctx.name, ctx.embedder.embedding_hash, [row for row, _ in batch], vectors)
-        for row, _ in batch:
-            report.shards[shard[row.document_id] if row.document_id else 0].embedded += 1
-        ctx.progress("vectors", start + len(batch), len(missing))
+    embedding = ctx.embedder.embedding_hash
+    for number in range(SHARDS) if shards is None else sorted(shards):
+        # One shard at a time: after a change of embedder these are all texts of the dataset.
+        missing = list(ctx.record.vectors.without_vector(ctx.name, embedding, {number}))
+        for start in range(0, len(missing), BATCH_TEXTS):
+            batch = missing[start : start + BATCH_TEXTS]
+            vectors = embed(ctx, [text for _, text in batch])
+            ctx.record.vectors.upsert(ctx.name, embedding, [row for row, _ in batch], vectors)
+            for row, _ in batch:
+                report.shards[shard[row.document_id] if row.document_id else number].embedded += 1
+            ctx.progress("vectors", start + len(batch), len(missing))
+
+
+def _serve(ctx: BuildContext) -> None:
+    """Let searches use this embedding once nothing lacks a vector of it."""
+    embedding = ctx.embedder.embedding_hash
+    serving = ctx.record.vectors.serving(ctx.name)
+    if serving == embedding or not ctx.record.vectors.lacking(ctx.name, embedding):
+        ctx.record.vectors.finish_load(ctx.name, embedding)

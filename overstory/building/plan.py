@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from overstory.building.cluster_plan import PLACEHOLDER, plan_clusters
 from overstory.building.context import BuildContext
+from overstory.building.document_summaries import lower_targets
 from overstory.building.documents import Scan, compare, extracted
 from overstory.building.leaves import CutRequest, Cutter
 from overstory.building.report import StageReport
@@ -15,21 +17,21 @@ from overstory.building.summaries import (
     BATCH_TARGETS,
     Material,
     Work,
-    load,
+    key_of,
     material,
     outstanding,
     recipes_of,
     request_for,
 )
 from overstory.freshness import Cause, judge
-from overstory.identity import DocumentId, NodeId, version_id
+from overstory.identity import DocumentId, NodeId, content_hash, version_id
 from overstory.nodes import NodeKind, NodeState
 from overstory.parallel import map_batches
 from overstory.planning import Action, Plan, priced
 from overstory.ports import SummaryRequest
-from overstory.record import CutVersion, DocumentTree, ScannedDocument
+from overstory.record import CutVersion, DocumentTree, ScannedDocument, StoredSummary
 from overstory.sizes import base_tokens
-from overstory.tree import LeafRange, Target, chunk_targets, document_target, section_targets
+from overstory.tree import LeafRange, Target, document_target
 
 LOCAL_TOKENS_PER_SECOND = 60_000
 """Tokens of source that extraction, cutting, embedding and extractive summaries get through on two cores
@@ -51,34 +53,43 @@ class Prospect:
 class Outlook:
     """What the documents' part of a plan adds up to."""
 
+    scanned: list[ScannedDocument] = field(default_factory=list)
+    """New and changed documents; in place of a text that would be cut stands an empty one."""
+    paths: dict[DocumentId, str] = field(default_factory=dict)
+    """Of documents that would be cut."""
     actions: list[Action] = field(default_factory=list)
     embeddings: Counter[str] = field(default_factory=Counter)
     embedding_tokens: int = 0
     local_tokens: int = 0
+    asked: set[tuple[str, str]] = field(default_factory=set)
+    """Answers that would be paid for: other summaries over the same texts are free."""
     rewritten: set[DocumentId] = field(default_factory=set)
     """Documents whose own summary would be written."""
     documents: int = 0
     report: StageReport = field(default_factory=lambda: StageReport("plan"))
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A summary that would be written, and its document."""
+
+    prospect: Prospect
+    work: Work
+
+
 def plan(ctx: BuildContext) -> Plan:
     """What a build of the whole dataset would do now, and what it would cost."""
     scan = compare(ctx)
-    scanned = [item for batch in extracted(ctx, scan) for item in batch]
     outlook = Outlook()
-    batch: list[Prospect] = []
-    for prospect in _prospects(ctx, scan, scanned):
-        batch.append(prospect)
-        if len(batch) == BATCH_TARGETS:
-            _plan_documents(ctx, batch, outlook)
-            batch = []
-    _plan_documents(ctx, batch, outlook)
+    prospects = _prospects(ctx, scan, outlook)
+    while batch := list(islice(prospects, BATCH_TARGETS)):
+        _plan_documents(ctx, batch, outlook)
     _plan_embedder(ctx, outlook)
     estimate = plan_clusters(ctx, outlook.rewritten, {row.id for row in scan.gone}, outlook.documents)
     calls = sum(action.price.calls for action in outlook.actions) + estimate.expected.calls
     return Plan(
         dataset=ctx.name,
-        documents=_documents(scan, scanned),
+        documents=_documents(scan, outlook.scanned),
         actions=tuple(outlook.actions),
         clusters=estimate,
         embeddings=dict(outlook.embeddings),
@@ -87,41 +98,41 @@ def plan(ctx: BuildContext) -> Plan:
         seconds=calls * ctx.dataset.prices.seconds_per_call / ctx.summarizer.concurrency
         + outlook.local_tokens / LOCAL_TOKENS_PER_SECOND,
         paid=ctx.summarizer.paid,
-        problems=_problems(scan, scanned, outlook.report),
+        problems=_problems(scan, outlook),
         notes=tuple(scan.notes),
     )
 
 
-def _prospects(ctx: BuildContext, scan: Scan, scanned: Sequence[ScannedDocument]) -> Iterator[Prospect]:
-    """All documents as they would be: those that stay as the record has them, then those that would be cut."""
+def _prospects(ctx: BuildContext, scan: Scan, outlook: Outlook) -> Iterator[Prospect]:
+    """All documents as they would be: those that would be cut, then those that stay as the record has them."""
     cutter = Cutter(ctx.dataset.chunking, ctx.tokenizer)
-    gone = {row.id for row in scan.gone}
     with_leaves = ctx.dataset.summaries.chunk
     stored = {tree.document_id: tree for tree in ctx.record.summaries.trees(ctx.name, with_leaves=with_leaves)}
-    requests = list(_cut_requests(ctx, scanned, cutter.recipe, gone))
-    waiting = {request.document_id for request in requests}
-    yield from (Prospect(tree) for tree in stored.values() if tree.document_id not in waiting | gone)
-    paths = {item.row.id: item.row.path for item in scanned}
-    batches = [requests[i : i + BATCH_TARGETS] for i in range(0, len(requests), BATCH_TARGETS)]
-    for cut in map_batches(cutter, batches, workers=ctx.workers):
+    requests = _cut_requests(ctx, scan, cutter.recipe, outlook)
+    for cut in map_batches(cutter, requests, workers=ctx.workers):
         known = ctx.record.leaves.known([version.document_id for version in cut])
         for version in cut:
             document = version.document_id
-            yield _prospect(version, stored.get(document), paths.get(document, ""), known)
+            yield _prospect(version, stored.pop(document, None), outlook.paths[document], known)
+    gone = {row.id for row in scan.gone}
+    yield from (Prospect(tree) for tree in stored.values() if tree.document_id not in gone)
 
 
-def _cut_requests(
-    ctx: BuildContext, scanned: Sequence[ScannedDocument], recipe: str, gone: set[DocumentId]
-) -> Iterator[CutRequest]:
-    """What a build would cut: changed texts, and versions whose leaves are not current."""
-    changed = {item.row.id: item for item in scanned if item.text is not None}
-    for item in changed.values():
-        yield CutRequest(item.row.id, version_id(item.row.id, item.row.last_number + 1), item.text or "")
-    pending = ctx.record.documents.pending(ctx.name, recipe)
-    waiting = [p for p in pending if p.document_id not in changed and p.document_id not in gone]
-    texts = ctx.record.documents.texts([p.version_id for p in waiting])
-    for version in waiting:
-        yield CutRequest(version.document_id, version.version_id, texts[version.version_id])
+def _cut_requests(ctx: BuildContext, scan: Scan, recipe: str, outlook: Outlook) -> Iterator[list[CutRequest]]:
+    """What a build would cut, in batches: changed texts, and versions whose leaves are not current."""
+    for batch in extracted(ctx, scan):
+        changed = [item for item in batch if item.text is not None]
+        outlook.scanned += [item if item.text is None else replace(item, text="") for item in batch]
+        outlook.paths |= {item.row.id: item.row.path for item in changed}
+        numbered = ((item.row.id, item.row.last_number + 1, item.text or "") for item in changed)
+        yield [CutRequest(document, version_id(document, number), text) for document, number, text in numbered]
+    besides = {row.id for row in scan.gone} | outlook.paths.keys()
+    waiting = [p for p in ctx.record.documents.pending(ctx.name, recipe) if p.document_id not in besides]
+    outlook.paths |= {version.document_id: scan.moves.get(version.document_id, version.path) for version in waiting}
+    for start in range(0, len(waiting), BATCH_TARGETS):
+        batch_of = waiting[start : start + BATCH_TARGETS]
+        texts = ctx.record.documents.texts([version.version_id for version in batch_of])
+        yield [CutRequest(p.document_id, p.version_id, texts[p.version_id]) for p in batch_of]
 
 
 def _prospect(version: CutVersion, former: DocumentTree | None, path: str, known: set[NodeId]) -> Prospect:
@@ -130,7 +141,7 @@ def _prospect(version: CutVersion, former: DocumentTree | None, path: str, known
     number = former.version_number + replaced if former else 1
     tree = DocumentTree(
         document_id=version.document_id,
-        path=former.path if former else path,
+        path=path,
         title="",
         shard=0,
         version_id=version.version_id,
@@ -150,20 +161,30 @@ def _plan_documents(ctx: BuildContext, batch: Sequence[Prospect], outlook: Outlo
     """Price the chunk, section and document summaries of a batch of documents."""
     recipes = recipes_of(ctx)
     outlook.documents += len(batch)
+    lower: dict[DocumentId, list[Item]] = {}
+    for prospect in batch:
+        _count_leaves(prospect, outlook)
+        targets = lower_targets([prospect.tree], recipes, with_chunks=ctx.dataset.summaries.chunk)
+        work = outstanding(targets, prospect.tree.stored, outlook.report)
+        lower[prospect.tree.document_id] = [Item(prospect, one) for one in work]
+    known = _price(ctx, [item for items in lower.values() for item in items], {}, outlook)
+    upper: list[Item] = []
     for prospect in batch:
         tree = prospect.tree
-        _count_leaves(prospect, outlook)
-        lower = [
-            *(chunk_targets(tree, recipes) if ctx.dataset.summaries.chunk else ()),
-            *section_targets(tree, recipes),
-        ]
-        work = outstanding(lower, tree.stored, outlook.report)
-        _price(ctx, prospect, work, outlook)
-        target = document_target(tree, recipes, tree.stored)
-        if any(item.target.kind is NodeKind.SECTION_SUMMARY for item in work):
-            _price_over_sections(ctx, prospect, target, outlook)
+        sections = [i.work.target for i in lower[tree.document_id] if i.work.target.kind is NodeKind.SECTION_SUMMARY]
+        stored = {**tree.stored, **{t.id: _stored(t, known[t.id]) for t in sections if t.id in known}}
+        target = document_target(tree, recipes, stored)
+        if all(section.id in known for section in sections):
+            upper += [Item(prospect, one) for one in outstanding([target], tree.stored, outlook.report)]
         else:
-            _price(ctx, prospect, outstanding([target], tree.stored, outlook.report), outlook)
+            _price_over_sections(ctx, prospect, target, outlook)
+    _price(ctx, upper, known, outlook)
+
+
+def _stored(target: Target, text: str) -> StoredSummary:
+    """A summary that is known before it is written."""
+    child_hash, recipe = key_of(target)
+    return StoredSummary(target.id, target.kind, target.ordinal, child_hash, recipe, content_hash(text), None)
 
 
 def _count_leaves(prospect: Prospect, outlook: Outlook) -> None:
@@ -175,29 +196,47 @@ def _count_leaves(prospect: Prospect, outlook: Outlook) -> None:
     outlook.local_tokens += prospect.new_tokens
 
 
-def _price(ctx: BuildContext, prospect: Prospect, work: Sequence[Work], outlook: Outlook) -> None:
-    """Price work whose children's texts exist, remembered answers and single children being free."""
-    keys = {_key(item) for item in work}
+def _price(
+    ctx: BuildContext, items: Sequence[Item], known: Mapping[NodeId, str], outlook: Outlook
+) -> dict[NodeId, str]:
+    """Price summaries whose children's texts exist; returns the texts of those that cost no call and are known.
+
+    Args:
+        ctx: Of the plan.
+        items: The summaries.
+        known: Texts of children that are known though they are not written yet.
+        outlook: Takes the prices.
+    """
+    keys = {key_of(item.work.target) for item in items}
     answers = ctx.record.summaries.answers(ctx.name, keys) if ctx.summarizer.paid and keys else {}
-    for item in _materials(ctx, prospect, work):
-        request = request_for(item, ctx)
-        free = item.work.target.single or _key(item.work) in answers
-        calls, tokens_in = (0, 0) if free else ctx.summarizer.prompt_tokens(request)
-        _add(ctx, prospect, item.work, calls, tokens_in, request.target_tokens, outlook)
+    free: dict[NodeId, str] = {}
+    for item, one in zip(items, _materials(ctx, items, known), strict=True):
+        target, key = item.work.target, key_of(item.work.target)
+        request = request_for(one, ctx)
+        if target.single or key in answers:
+            free[target.id] = one.parts[0].strip() if target.single else answers[key]
+        costs = target.id not in free and key not in outlook.asked
+        calls, tokens_in = ctx.summarizer.prompt_tokens(request) if costs else (0, 0)
+        outlook.asked.add(key)
+        _add(ctx, item.prospect, item.work, calls, tokens_in, request.target_tokens, outlook)
+    return free
 
 
-def _key(work: Work) -> tuple[str, str]:
-    return work.target.desired.child_hash or "", work.target.desired.recipe_hash
-
-
-def _materials(ctx: BuildContext, prospect: Prospect, work: Sequence[Work]) -> list[Material]:
-    if prospect.leaves is None:
-        return load(ctx, work)
+def _materials(ctx: BuildContext, items: Sequence[Item], known: Mapping[NodeId, str]) -> list[Material]:
+    """The summaries with the texts of their children, as they would be cut, as known, or from the record."""
+    recorded = [item.work.target.children for item in items if item.prospect.leaves is None]
+    leaves = ctx.record.leaves.readable({c.version_id for c in recorded if isinstance(c, LeafRange)})
+    nodes = {n for i in items if not isinstance(i.work.target.children, LeafRange) for n in i.work.target.children}
+    texts = {**ctx.record.summaries.texts(nodes - known.keys()), **known}
     found = []
-    for item in work:
-        children = item.target.children
+    for item in items:
+        children = item.work.target.children
         if isinstance(children, LeafRange):
-            found.append(material(item, prospect.leaves[children.first : children.last + 1]))
+            held = item.prospect.leaves or leaves[children.version_id]
+            parts = tuple(held[children.first : children.last + 1])
+        else:
+            parts = tuple(texts[node] for node in children)
+        found.append(material(item.work, parts))
     return found
 
 
@@ -245,20 +284,18 @@ def _embedding_usd(ctx: BuildContext, tokens: int) -> float:
 
 def _documents(scan: Scan, scanned: Sequence[ScannedDocument]) -> dict[str, int]:
     """Documents by what would happen to them."""
-    counts: Counter[str] = Counter(unchanged=len(scan.unchanged) - len(scan.moves))
-    counts["moved"] = len(scan.moves)
-    counts["deleted"] = len(scan.gone)
+    counts = Counter(unchanged=len(scan.unchanged), moved=len(scan.moves), deleted=len(scan.gone))
     for item in scanned:
         if item.row.failure:
             counts["failed"] += 1
-        elif item.text is None:
-            counts["unchanged"] += 1
-        else:
+        elif item.text is not None:
             counts["edited" if item.row.last_number else "new"] += 1
+        elif item.row.id not in scan.moves:
+            counts["unchanged"] += 1
     return {what: count for what, count in counts.items() if count}
 
 
-def _problems(scan: Scan, scanned: Sequence[ScannedDocument], report: StageReport) -> tuple[str, ...]:
-    rows = [*(item.row for item in scanned), *scan.unchanged]
+def _problems(scan: Scan, outlook: Outlook) -> tuple[str, ...]:
+    rows = [*(item.row for item in outlook.scanned), *scan.unchanged]
     unread = [f"{row.path}: {row.failure}" for row in rows if row.failure]
-    return (*unread, *(problem.reason for problem in report.problems))
+    return (*unread, *(problem.reason for problem in outlook.report.problems))

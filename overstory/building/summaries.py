@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from overstory import facts
 from overstory.building.context import BuildContext
+from overstory.building.embedding import embed
 from overstory.building.report import StageReport
 from overstory.errors import BudgetExhausted
 from overstory.freshness import Cause, judge
 from overstory.identity import NodeId, content_hash, with_parameters
 from overstory.nodes import NodeState
+from overstory.planning import priced
 from overstory.ports import SummaryOutcome, SummaryRequest
 from overstory.record import StoredSummary, SummaryRow, VectorRow
 from overstory.sizes import parameters, size
+from overstory.summarizing import CONTENT_ATTEMPTS
 from overstory.tree import LeafRange, Recipes, Target
 
 BATCH_TARGETS = 64
@@ -27,6 +31,8 @@ class Work:
 
     target: Target
     cause: Cause
+    stale: bool = False
+    """A summary of the same document or cluster stands, and stays, shown stale, if this one fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +53,22 @@ def outstanding(targets: Sequence[Target], stored: Mapping[NodeId, StoredSummary
     """The targets that are not fresh and can be made; the others are counted."""
     work = []
     for target in targets:
-        verdict = judge(stored.get(target.id), target.desired, edited=target.edited)
+        former = stored.get(target.id)
+        verdict = judge(former, target.desired, edited=target.edited)
         if verdict.state is NodeState.FRESH:
             report.shards[target.shard].unchanged += 1
         elif target.desired.child_hash is None:
             report.fail(target.shard, target.owner, target.blocked, f"{target.kind}: no usable child")
         else:
-            work.append(Work(target, verdict.cause or Cause.NEW))
+            # What described another version of a document is gone by now (leaves.purge).
+            stale = former is not None and former.failure is None
+            work.append(Work(target, verdict.cause or Cause.NEW, stale))
     return work
+
+
+def key_of(target: Target) -> tuple[str, str]:
+    """What an answer is remembered by: the children's hash and the recipe."""
+    return target.desired.child_hash or "", target.desired.recipe_hash
 
 
 def request_for(material: Material, ctx: BuildContext) -> SummaryRequest:
@@ -100,98 +114,132 @@ class Maker:
     report: StageReport
     made: dict[NodeId, StoredSummary] = field(default_factory=dict)
     _waiting: dict[NodeId, Material] = field(default_factory=dict)
+    _asked: deque[Material] = field(default_factory=deque)
+    """What the summarizer is to be asked next."""
+    _keys: set[tuple[str, str]] = field(default_factory=set)
+    """What it has been asked."""
+    _twins: list[Work] = field(default_factory=list)
+    """Work over the same texts as another: it waits for that answer."""
     _total: int = 0
+    _done: int = 0
     _spent: float = 0.0
-    _promised: float = 0.0
-    _over_budget: bool = False
+    _reserved: dict[NodeId, float] = field(default_factory=dict)
+    """Dollars that requests in flight may cost at most."""
 
     def make(self, work: Sequence[Work]) -> dict[NodeId, StoredSummary]:
         """Store a summary, or a failure, for every piece of work.
 
         Raises:
-            BudgetExhausted: The next call would pass the budget; what was made is stored.
+            BudgetExhausted: The next call may pass the budget; what was made is stored.
             QuotaExhausted: The endpoint's account is empty; what was made is stored.
             ModelRefusedAccess: The endpoint refuses every call.
         """
         self._total = len(work)
         self._spent = self.ctx.record.ledger.spent(self.ctx.name, self.ctx.run_id).usd
-        self.ctx.summarizer.summarize_many(self._requests(work), self.store)
-        if self._over_budget:
-            raise BudgetExhausted(
-                f"The budget of {self.ctx.dataset.budget.usd} USD would be passed by the next call",
-                hint="Raise budget.usd and build again: what was made is kept",
-            )
-        return self.made
-
-    def _requests(self, work: Sequence[Work]) -> Iterator[SummaryRequest]:
-        """Requests that need the summarizer; single children and remembered answers are stored on the way."""
         remaining = iter(work)
-        while batch := list(islice(remaining, BATCH_TARGETS)):
-            free: list[SummaryOutcome] = []
-            asked: list[Material] = []
-            keys = {(w.target.desired.child_hash or "", w.target.desired.recipe_hash) for w in batch}
-            answers = self.ctx.record.summaries.answers(self.ctx.name, keys)
-            for item in load(self.ctx, batch):
-                target = item.work.target
-                self._waiting[target.id] = item
-                answer = answers.get((target.desired.child_hash or "", target.desired.recipe_hash))
-                if target.single:
-                    free.append(SummaryOutcome(target.id, item.parts[0].strip()))
-                elif answer is not None:
-                    self.report.shards[target.shard].remembered += 1
-                    free.append(SummaryOutcome(target.id, answer))
-                else:
-                    asked.append(item)
-            if free:
-                self.store(free)
-            for item in asked:
-                request = request_for(item, self.ctx)
-                if not self._affordable(request):
+        while True:
+            self.ctx.summarizer.summarize_many(self._requests(remaining), self.store)
+            if not self._asked:
+                if not self._twins:
+                    return self.made
+                remaining, self._twins = iter(self._twins), []
+                self._keys.clear()
+                continue
+            # The budget did not cover what was in flight and this one; by now the flight has been paid.
+            if not self._affordable(request_for(self._asked[0], self.ctx)):
+                raise BudgetExhausted(
+                    f"The budget of {self.ctx.dataset.budget.usd} USD may be passed by the next call",
+                    hint="Raise budget.usd and build again: what was made is kept",
+                )
+
+    def _requests(self, remaining: Iterator[Work]) -> Iterator[SummaryRequest]:
+        """Requests that need the summarizer and that the budget covers."""
+        while True:
+            while not self._asked:
+                batch = list(islice(remaining, BATCH_TARGETS))
+                if not batch:
                     return
-                yield request
+                self._prepare(batch)
+            request = request_for(self._asked[0], self.ctx)
+            if not self._affordable(request):
+                return
+            self._asked.popleft()
+            self._reserved[NodeId(request.key)] = self._price(request)
+            yield request
+
+    def _prepare(self, batch: Sequence[Work]) -> None:
+        """Store single children and remembered answers; the summarizer is to be asked for the others."""
+        free: list[SummaryOutcome] = []
+        answers = self.ctx.record.summaries.answers(self.ctx.name, {key_of(work.target) for work in batch})
+        for item in load(self.ctx, batch):
+            target = item.work.target
+            key = key_of(target)
+            if target.single:
+                free.append(SummaryOutcome(target.id, item.parts[0].strip()))
+            elif key in answers:
+                self.report.shards[target.shard].remembered += 1
+                free.append(SummaryOutcome(target.id, answers[key]))
+            elif key in self._keys and self.ctx.summarizer.paid:
+                self._twins.append(item.work)
+                continue
+            else:
+                self._keys.add(key)
+                self._asked.append(item)
+            self._waiting[target.id] = item
+        if free:
+            self.store(free)
 
     def _affordable(self, request: SummaryRequest) -> bool:
-        """Whether the budget covers the request at its full length, on top of all that is promised already."""
+        """Whether the budget covers the request at its dearest, on top of all that is in flight."""
         limit = self.ctx.dataset.budget.usd
-        if limit is None:
-            return True
-        self._promised += self._price(request)
-        self._over_budget = self._spent + self._promised > limit
-        return not self._over_budget
+        return limit is None or self._spent + sum(self._reserved.values()) + self._price(request) <= limit
 
     def _price(self, request: SummaryRequest) -> float:
+        """Dollars of a request whose every answer is of full length, unusable and asked for again with twice the room.
+
+        Nothing where there is no budget: counting tokens takes time.
+        """
+        if self.ctx.dataset.budget.usd is None:
+            return 0.0
         calls, tokens_in = self.ctx.summarizer.prompt_tokens(request)
-        prices = self.ctx.dataset.prices
-        tokens_out = calls * request.max_tokens
-        return (tokens_in * prices.usd_per_mtok_in + tokens_out * prices.usd_per_mtok_out) / 1_000_000
+        tokens_out = calls * request.max_tokens * (2**CONTENT_ATTEMPTS - 1)
+        return priced(calls, CONTENT_ATTEMPTS * tokens_in, tokens_out, self.ctx.dataset.prices).usd
 
     def store(self, outcomes: Sequence[SummaryOutcome]) -> None:
         """Keep what was paid for first; then the summaries with their vectors in one transaction."""
+        self._keep_paid(outcomes)
         rows = [self._row(outcome) for outcome in outcomes]
         usable = [row for row in rows if row.failure is None]
-        self._keep_paid(outcomes)
-        vectors = self.ctx.embedder.embed([row.text for row in usable])
+        failed = [row for row in rows if row.failure is not None and not self._waiting[row.id].work.stale]
+        vectors = embed(self.ctx, [row.text for row in usable])
         places = [VectorRow(row.id, row.kind, row.level, row.document_id) for row in usable]
         with self.ctx.record.transaction() as record:
-            record.summaries.save(self.ctx.name, rows, self.ctx.dataset.retrieval.language)
-            record.vectors.delete(self.ctx.name, [row.id for row in rows if row.failure is not None])
+            record.summaries.save(self.ctx.name, usable + failed, self.ctx.dataset.retrieval.language)
+            record.vectors.delete(self.ctx.name, [row.id for row in failed])
             record.vectors.upsert(self.ctx.name, self.ctx.embedder.embedding_hash, places, vectors)
+        for row in usable + failed:
+            self.made[row.id] = StoredSummary(
+                row.id, row.kind, row.ordinal, row.child_hash, row.recipe_hash, row.text_hash, row.failure
+            )
         for row, outcome in zip(rows, outcomes, strict=True):
             self._count(row, outcome)
-        self.ctx.progress(self.report.stage, len(self.made), self._total)
+        self.ctx.progress(self.report.stage, self._done, self._total)
 
     def _keep_paid(self, outcomes: Sequence[SummaryOutcome]) -> None:
         paid = [outcome for outcome in outcomes if outcome.calls]
         if not paid:
             return
-        answers = {}
+        calls = [call for outcome in paid for call in outcome.calls]
+        answers, owners = {}, {}
         for outcome in paid:
-            desired = self._waiting[NodeId(outcome.key)].work.target.desired
-            if outcome.text and desired.child_hash:
-                answers[(desired.child_hash, desired.recipe_hash)] = outcome.text
+            target = self._waiting[NodeId(outcome.key)].work.target
+            key = key_of(target)
+            if outcome.text:
+                answers[key], owners[key] = outcome.text, target.owner
         with self.ctx.record.transaction() as record:
-            record.ledger.add(self.ctx.name, self.ctx.run_id, [call for outcome in paid for call in outcome.calls])
-            record.summaries.remember(self.ctx.name, answers)
+            record.ledger.add(self.ctx.name, self.ctx.run_id, calls)
+            record.summaries.remember(self.ctx.name, answers, owners)
+        self._spent += sum(call.usd for call in calls)
 
     def _row(self, outcome: SummaryOutcome) -> SummaryRow:
         item = self._waiting[NodeId(outcome.key)]
@@ -215,6 +263,8 @@ class Maker:
 
     def _count(self, row: SummaryRow, outcome: SummaryOutcome) -> None:
         target = self._waiting.pop(row.id).work.target
+        self._reserved.pop(row.id, None)
+        self._done += 1
         tally = self.report.shards[target.shard]
         tally.add_calls(outcome.calls)
         if row.failure is None:
@@ -224,9 +274,6 @@ class Maker:
             # A reason may quote what an endpoint answered; the outcome of the last call is one of a few words.
             kind = outcome.calls[-1].outcome if outcome.calls else outcome.failure
             self.report.fail(target.shard, target.owner, f"{row.kind}: {row.failure}", f"{row.kind}: {kind}")
-        self.made[row.id] = StoredSummary(
-            row.id, row.kind, row.ordinal, row.child_hash, row.recipe_hash, row.text_hash, row.failure
-        )
 
 
 def remove_surplus(

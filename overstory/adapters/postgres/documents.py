@@ -104,9 +104,10 @@ class PostgresDocuments:
                 db.run("update document set path = :path, seen_at = now() where id = :id", id=document, path=path)
 
     def delete(self, documents: Collection[DocumentId]) -> None:
-        """Remove documents with all that was made from them alone."""
+        """Remove documents with all that was made from them alone, and the remembered answers that saw them."""
         with self.db.transaction() as db:
             ids = list(documents)
+            db.run("delete from answer where sources && cast(:ids as uuid[])", ids=ids)
             db.run("delete from membership where member_id = any(cast(:ids as uuid[]))", ids=ids)
             db.run(
                 "delete from version_leaf using document_version v "
@@ -132,7 +133,3 @@ class PostgresDocuments:
             so_far = rebuilt.get(version, "")
             rebuilt[version] = so_far + text[len(so_far) - start :]
         return texts | rebuilt
-
-
-def _listed(shards: Collection[int] | None) -> list[int] | None:
-    return None if shards is None else sorted(shards)

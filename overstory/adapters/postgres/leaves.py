@@ -30,10 +30,14 @@ where v.id = version_id and v.document_id = any(cast(:ids as uuid[]))
 """
 
 _CURRENT = """
-update document_version set chunk_recipe = :recipe, child_hash = :child_hash, tokens = :tokens, text = null,
+update document_version set chunk_recipe = :recipe, child_hash = :child_hash, tokens = :tokens,
     current_at = case when exists (select 1 from document d where d.current_version = :version)
                       then current_at else now() end
 where id = :version
+"""
+
+_FORGET_TEXTS = """
+update document_version set text = null where document_id = any(cast(:ids as uuid[])) and text is not null
 """
 
 _ORPHANS = """
@@ -86,6 +90,8 @@ class PostgresLeaves:
                     version=version.version_id,
                     id=version.document_id,
                 )
+            # The leaves rebuild the text; a version that was replaced before it was cut has one to forget, too.
+            db.run(_FORGET_TEXTS, ids=ids)
             return [(NodeId(leaf), DocumentId(document)) for leaf, document in db.rows(_ORPHANS, ids=ids)]
 
     def readable(self, versions: Collection[VersionId]) -> dict[VersionId, list[str]]:

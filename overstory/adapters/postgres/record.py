@@ -62,14 +62,21 @@ class PostgresRecord:
         Raises:
             SettingsError: The name belongs to another source.
         """
-        with self.db.transaction() as db:
-            db.run("insert into dataset (name, source) values (:n, :s) on conflict do nothing", n=name, s=source)
-            known = db.rows("select source from dataset where name = :n", n=name)[0][0]
-        if known != source:
-            raise SettingsError(
-                f"Dataset '{name}' is built from {known}, not from {source}",
-                hint="Give this folder another name with --dataset",
-            )
+        self.db.run("insert into dataset (name, source) values (:n, :s) on conflict do nothing", n=name, s=source)
+        self.check_dataset(name, source)
+
+    def check_dataset(self, name: str, source: str) -> None:
+        """Check that the dataset, if there is one, is built from this source.
+
+        Raises:
+            SettingsError: The name belongs to another source.
+        """
+        for (known,) in self.db.rows("select source from dataset where name = :n", n=name):
+            if known != source:
+                raise SettingsError(
+                    f"Dataset '{name}' is built from {known}, not from {source}",
+                    hint="Give this folder another name with --dataset",
+                )
 
     def datasets(self) -> list[tuple[str, str]]:
         """(name, source) of every dataset, by name."""

@@ -88,7 +88,13 @@ where a.dataset = :dataset
 """
 
 _REMEMBER = """
-insert into answer (dataset, child_hash, recipe_hash, text) values (:dataset, :child_hash, :recipe_hash, :text)
+with recursive below (id) as (
+    select cast(:owner as uuid) where cast(:owner as text) is not null
+    union
+    select m.member_id from membership m join below b on m.cluster_id = b.id
+)
+insert into answer (dataset, child_hash, recipe_hash, text, sources)
+values (:dataset, :child_hash, :recipe_hash, :text, array(select id from below))
 on conflict do nothing
 """
 
@@ -140,11 +146,14 @@ class PostgresSummaries:
         found = self.db.rows(_ANSWERS, dataset=dataset, children=children, recipes=recipes)
         return {(child, recipe): text for child, recipe, text in found}
 
-    def remember(self, dataset: str, answers: Mapping[tuple[str, str], str]) -> None:
-        """Keep paid texts by (child_hash, recipe_hash)."""
+    def remember(
+        self, dataset: str, answers: Mapping[tuple[str, str], str], owners: Mapping[tuple[str, str], str] | None = None
+    ) -> None:
+        """Keep paid texts by (child_hash, recipe_hash) for as long as every document beneath their owner lives."""
         with self.db.transaction() as db:
             for (child, recipe), text in answers.items():
-                db.run(_REMEMBER, dataset=dataset, child_hash=child, recipe_hash=recipe, text=text)
+                owner = (owners or {}).get((child, recipe))
+                db.run(_REMEMBER, dataset=dataset, child_hash=child, recipe_hash=recipe, text=text, owner=owner)
 
 
 def document_trees(

@@ -113,13 +113,14 @@ class PgVectors:
         self, dataset: str, embedding_hash: str, shards: Collection[int] | None = None
     ) -> Iterator[tuple[VectorRow, str]]:
         """(row, text) of current leaves and usable summaries that lack a vector."""
-        sql = _WITHOUT.format(
-            table=table_name(dataset, embedding_hash),
-            shards=IN_SHARDS,
-            either_shards=IN_SHARDS.replace("d.shard", "coalesce(d.shard, c.shard)"),
-        )
+        sql = _without(dataset, embedding_hash)
         for node, kind, level, document, text in self.db.rows(sql, dataset=dataset, shards=listed(shards)):
             yield VectorRow(NodeId(node), NodeKind(kind), level, document), text
+
+    def lacking(self, dataset: str, embedding_hash: str) -> int:
+        """The number of current leaves and usable summaries that lack a vector."""
+        missing = _without(dataset, embedding_hash)
+        return int(self.db.rows(f"select count(*) from ({missing}) m", dataset=dataset, shards=None)[0][0])
 
     def document_summaries(self, dataset: str, embedding_hash: str) -> tuple[list[DocumentId], list[str], Vectors]:
         """(document ids, text hashes, vectors (n, dimension)) of all usable document summaries, by id."""
@@ -159,6 +160,14 @@ class PgVectors:
             )
             for (other,) in others:
                 db.run(f"drop table {other}")
+
+
+def _without(dataset: str, embedding_hash: str) -> str:
+    return _WITHOUT.format(
+        table=table_name(dataset, embedding_hash),
+        shards=IN_SHARDS,
+        either_shards=IN_SHARDS.replace("d.shard", "coalesce(d.shard, c.shard)"),
+    )
 
 
 def table_name(dataset: str, embedding_hash: str) -> str:
