@@ -1,4 +1,4 @@
-"""A text as blocks: headings, paragraphs, list items, fields and table rows; code, comments and navigation left out."""
+"""A text as blocks: headings, paragraphs, list items, fields and table rows; code and comments are left out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from overstory.extractive.tables import Row, is_border, is_delimiter, is_row, rows
+from overstory.extractive.code import is_code, states_a_number
+from overstory.extractive.tables import Line, Lines, Row, is_border, is_delimiter, is_row, rows
+from overstory.facts.vocabulary import spaced
 
 
 class BlockKind(StrEnum):
@@ -39,12 +41,15 @@ _FIELD = re.compile(
     r"(?:title|description):[ \t]+\S|:?[A-Z][A-Za-z][\w /()-]{0,28}:[ \t]+\S|[A-Z][A-Za-z][\w-]{0,28}:\s*$"
 )
 _DIRECTIVE = re.compile(
-    r"(\s*)\.\.(?:$|\s+(?:\|[^|]+\|\s+)?(?:(?P<name>[\w:-]+?)::\s*(?P<rest>.*)|(?P<note>\[[^\]]+\]\s+.*)|(?P<other>.*))$)"
+    r"(\s*)\.\.(?:$|\s+(?:\|[^|]+\|\s+)?(?:(?P<name>[\w:-]+?)::\s*(?P<rest>.*)|(?P<note>\[[^\]]+\]\s+.*)"
+    r"|(?P<other>.*))$)"
 )
-_SKIPPED_DIRECTIVES = frozenset(
-    "code code-block sourcecode parsed-literal highlight literalinclude include math image figure toctree kernel-doc kernel-figure kernel-render raw"
-    " contents index graphviz doctest testcode plantuml role default-role module currentmodule automodule autoclass autofunction tabularcolumns meta"
-    " sectnum section-numbering target-notes replace unicode date cssclass only flat-table-options".split()
+_SKIPPED_DIRECTIVES = spaced(
+    "code code-block sourcecode parsed-literal highlight literalinclude include math image figure toctree raw"
+    " kernel-doc kernel-figure kernel-render"
+    " contents index graphviz doctest testcode plantuml role default-role module currentmodule automodule"
+    " autoclass autofunction tabularcolumns meta"
+    " sectnum section-numbering target-notes replace unicode date cssclass only flat-table-options"
 )
 _LINK_TARGET = re.compile(
     r"\s*\[[^\]]+\]:\s+\S+|\s*\[!\w+\]\s*$|\s*\[TOC\]|\s*<!--.*-->\s*$|\s*\$(?:Id|Revision|Date).*\$\s*$"
@@ -52,12 +57,6 @@ _LINK_TARGET = re.compile(
 _QUOTE = re.compile(r"\s*(?:>\s?)+")
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(['\"]?)(.+?)\1[ \t]*$", re.MULTILINE)
-_CODE_LINE = re.compile(
-    r"\s*(?:#\s*(?:include|define|if|ifdef|ifndef|endif|!)\b|(?:def|class|import|return|struct|static|void|int|char|const|public|private|typedef)\s"
-    r"|from\s+[\w.]+\s+import\b|if\s*\(|for\s*\(|while\s*\(|[$%#>]\s+\w|>>>|\.\.\.\s|[\w.\[\]>-]+\s*(?:[-+*/|&]?=|<-|:=)\s*\S+.*$|</?\w+[^>]*>\s*$|[{}\[\]()]+[;,]?\s*$|@\w+|[\w-]+\s*\{\s*$)"
-    r"|.*\w\(.*\);\s*$|.*[=\[].*;\s*$|\s*\S+(?:\s\S+){0,3}[;{}]\s*$|.*\)\s*[:{]\s*$"
-)
-_NUMERIC_PROSE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]{3})(?!.*//)[^\"'`=;{}\[\]<>|\\_$]+")
 
 
 @dataclass(slots=True)
@@ -77,7 +76,8 @@ class _Parser:
     """Lines indented deeper than this are code, until one is not; -1 outside."""
     skipped: int = -1
     """Likewise for the body of a directive that is not read."""
-    levels: list[str] = field(default_factory=list)
+    titled: bool = False
+    headed: bool = False
 
     def run(self) -> list[Block]:
         position = self._front_matter()
@@ -94,29 +94,27 @@ class _Parser:
             return self.base
         title = _FRONT_TITLE.search(self.source, found.start(1), found.end(1))
         if title:
-            self.blocks.append(Block(BlockKind.TITLE, title.start(2), title.end(2)))
+            self._add_heading(title.start(2), title.end(2), top=True)
         return found.end()
 
-    def _lines(self, position: int) -> Iterator[tuple[int, str]]:
+    def _lines(self, position: int) -> Iterator[Line]:
         for line in self.source[position : self.limit].splitlines(keepends=True):
-            yield position, line
+            yield Line(position, line)
             position += len(line)
 
-    def _line(self, lines: list[tuple[int, str]], number: int) -> int:
-        start, line = lines[number]
-        bare = line.strip()
-        if not bare:
+    def _line(self, lines: Lines, number: int) -> int:
+        line = lines[number]
+        if not line.bare:
             self._flush()
             return number + 1
-        indent = len(line) - len(line.lstrip())
-        if self._inside_skipped(indent):
-            self._stated_in_literal(start, line)
+        if self._inside_skipped(line.indent):
+            self._stated_in_literal(line)
             return number + 1
         for handler in _HANDLERS:
-            after = handler(self, lines, number, indent, bare)
+            after = handler(self, lines, number)
             if after is not None:
                 return after
-        self._text(start, line, indent)
+        self._text(line)
         return number + 1
 
     def _inside_skipped(self, indent: int) -> bool:
@@ -130,25 +128,23 @@ class _Parser:
             self.literal = -1
         return False
 
-    def _stated_in_literal(self, start: int, line: str) -> None:
-        """Keep a line of a literal block that states something and is no code: a schedule, an example of a version."""
-        bare = line.strip()
-        if self.literal >= 0 and _NUMERIC_PROSE.fullmatch(bare):
-            begin = start + line.index(bare)
-            self.blocks.append(Block(BlockKind.ITEM, begin, begin + len(bare)))
+    def _stated_in_literal(self, line: Line) -> None:
+        if self.literal >= 0 and states_a_number(line.bare):
+            begin = line.start + line.indent
+            self.blocks.append(Block(BlockKind.ITEM, begin, begin + len(line.bare)))
 
-    def _text(self, start: int, line: str, indent: int) -> None:
-        quote = _QUOTE.match(line)
-        begin = start + (quote.end() if quote else indent)
-        item = _ITEM.match(line, quote.end() if quote else 0)
-        is_field = bool(_FIELD.match(line, indent))
+    def _text(self, line: Line) -> None:
+        quote = _QUOTE.match(line.text)
+        begin = quote.end() if quote else line.indent
+        item = _ITEM.match(line.text, quote.end() if quote else 0)
+        is_field = bool(_FIELD.match(line.text, line.indent))
         if item:
             self._flush()
-            self._begin(BlockKind.ITEM, start + item.end(), indent)
+            self._begin(BlockKind.ITEM, line.start + item.end(), line.indent)
         elif self.first < 0 or (is_field and self.kind is BlockKind.FIELD):
             self._flush()
-            self._begin(BlockKind.FIELD if is_field else BlockKind.PARAGRAPH, begin, indent)
-        self.last = start + len(line.rstrip())
+            self._begin(BlockKind.FIELD if is_field else BlockKind.PARAGRAPH, line.start + begin, line.indent)
+        self.last = line.end
         self.lines += 1
 
     def _begin(self, kind: BlockKind, start: int, indent: int) -> None:
@@ -160,48 +156,49 @@ class _Parser:
         text = self.source[self.first : self.last]
         if text.endswith("::"):
             self.literal = self.indent
-        if not _is_code(text, self.lines):
+        if not is_code(text, self.lines):
             self.blocks.append(Block(self.kind, self.first, self.last))
         self.first = -1
 
-    def fence(self, lines: list[tuple[int, str]], number: int, indent: int, bare: str) -> int | None:
-        found = _FENCE.match(lines[number][1])
+    def fence(self, lines: Lines, number: int) -> int | None:
+        """Leave out a fenced block; one that is never closed ends at a blank line."""
+        found = _FENCE.match(lines[number].text)
         if not found:
             return None
         self._flush()
         mark = found[1]
-        after = number + 1
-        while after < len(lines) and not lines[after][1].strip().startswith(mark):
-            after += 1
-        if after < len(lines):
-            return after + 1
-        return next((n for n in range(number + 1, len(lines)) if not lines[n][1].strip()), len(lines))
+        rest = range(number + 1, len(lines))
+        close = next((n + 1 for n in rest if lines[n].bare.startswith(mark)), None)
+        return close or next((n for n in rest if not lines[n].bare), len(lines))
 
-    def heading(self, lines: list[tuple[int, str]], number: int, indent: int, bare: str) -> int | None:
-        start, line = lines[number]
-        atx = _ATX.match(bare)
+    def heading(self, lines: Lines, number: int) -> int | None:
+        """Headings marked by # or an underline; other rules end a paragraph."""
+        line = lines[number]
+        atx = _ATX.match(line.bare)
         if atx:
             self._flush()
-            begin = start + line.index(bare) + atx.start(2)
-            self._add_heading(len(atx[1]) == 1, begin, begin + len(atx[2]))
+            begin = line.start + line.indent + atx.start(2)
+            self._add_heading(begin, begin + len(atx[2]), top=len(atx[1]) == 1)
             return number + 1
-        if not _UNDERLINE.match(line) or is_border(bare):
+        if not _UNDERLINE.match(line.text) or is_border(line.bare):
             return None
-        if self.first >= 0 and self.lines == 1 and self.last - self.first <= len(bare) + 4:
-            first, last = self.first, self.last
-            self.first = -1
-            self._add_heading(not any(b.kind in (BlockKind.TITLE, BlockKind.HEADING) for b in self.blocks), first, last)
+        if self.first >= 0 and self.lines == 1 and self.last - self.first <= len(line.bare) + 4:
+            first, self.first = self.first, -1
+            self._add_heading(first, self.last, top=not self.headed)
         else:
             self._flush()
         return number + 1
 
-    def _add_heading(self, top: bool, start: int, end: int) -> None:
-        first = not any(block.kind is BlockKind.TITLE for block in self.blocks)
-        self.blocks.append(Block(BlockKind.TITLE if top and first else BlockKind.HEADING, start, end))
+    def _add_heading(self, start: int, end: int, *, top: bool) -> None:
+        title = top and not self.titled
+        self.titled, self.headed = self.titled or title, True
+        self.blocks.append(Block(BlockKind.TITLE if title else BlockKind.HEADING, start, end))
 
-    def table(self, lines: list[tuple[int, str]], number: int, indent: int, bare: str) -> int | None:
-        nxt = lines[number + 1][1] if number + 1 < len(lines) else ""
-        if not (is_border(bare) or is_row(bare) or ("|" in bare and is_delimiter(nxt))):
+    def table(self, lines: Lines, number: int) -> int | None:
+        """The rows of a table."""
+        bare = lines[number].bare
+        following = lines[number + 1].text if number + 1 < len(lines) else ""
+        if not (is_border(bare) or is_row(bare) or ("|" in bare and is_delimiter(following))):
             return None
         found, after = rows(lines, number)
         if not found:
@@ -210,48 +207,38 @@ class _Parser:
         self.blocks += [Block(BlockKind.ROW, row.start, row.end, row) for row in found]
         return after
 
-    def directive(self, lines: list[tuple[int, str]], number: int, indent: int, bare: str) -> int | None:
-        if not bare.startswith(".."):
-            return None
-        start, line = lines[number]
-        found = _DIRECTIVE.match(line)
+    def directive(self, lines: Lines, number: int) -> int | None:
+        """Read what reStructuredText's directives and footnotes hold; leave out code, pictures and comments."""
+        line = lines[number]
+        found = _DIRECTIVE.match(line.text) if line.bare.startswith("..") else None
         if not found:
             return None
         self._flush()
-        if found["name"] and found["name"] not in _SKIPPED_DIRECTIVES and "|" not in bare[:4]:
-            if found["rest"].strip():
-                self._begin(BlockKind.PARAGRAPH, start + found.start("rest"), indent)
-                self.last, self.lines = start + len(line.rstrip()), 1
-            return number + 1
-        if found["note"]:
-            self._begin(BlockKind.ITEM, start + line.index("]", found.start("note")) + 1, indent)
-            self.last, self.lines = start + len(line.rstrip()), 1
-            return number + 1
-        self.skipped = indent
+        read = found["name"] and found["name"] not in _SKIPPED_DIRECTIVES and "|" not in line.bare[:4]
+        if read and found["rest"].strip():
+            self._one_line(BlockKind.PARAGRAPH, line, found.start("rest"))
+        elif found["note"]:
+            self._one_line(BlockKind.ITEM, line, line.text.index("]", found.start("note")) + 1)
+        elif not read:
+            self.skipped = line.indent
         return number + 1
 
-    def dropped(self, lines: list[tuple[int, str]], number: int, indent: int, bare: str) -> int | None:
-        if bare.startswith(">>> "):
+    def _one_line(self, kind: BlockKind, line: Line, offset: int) -> None:
+        self._begin(kind, line.start + offset, line.indent)
+        self.last, self.lines = line.end, 1
+
+    def dropped(self, lines: Lines, number: int) -> int | None:
+        """Leave out sessions of an interpreter, link targets and markers."""
+        line = lines[number]
+        if line.bare.startswith(">>> "):
             self._flush()
-            after = number + 1
-            while after < len(lines) and lines[after][1].strip():
-                after += 1
-            return after
-        if bare[0] in "[<$>" and _LINK_TARGET.match(_QUOTE.sub("", lines[number][1], count=1)):
+            return next((n for n in range(number + 1, len(lines)) if not lines[n].bare), len(lines))
+        if line.bare[0] in "[<$>" and _LINK_TARGET.match(_QUOTE.sub("", line.text, count=1)):
             return number + 1
         return None
 
 
 _HANDLERS = (_Parser.fence, _Parser.directive, _Parser.table, _Parser.heading, _Parser.dropped)
-
-
-def _is_code(text: str, lines: int) -> bool:
-    """Whether a block reads like code or a drawing: most lines do, or letters are few."""
-    letters = sum(map(str.isalpha, text[:2000]))
-    if letters * 2 < len(re.sub(r"\s+", "", text[:2000])) and not any(map(str.isdigit, text)):
-        return True
-    code = sum(bool(_CODE_LINE.match(line)) for line in text.splitlines())
-    return code * 2 >= max(lines, 1) and (lines > 1 or text.rstrip()[-1:] in ";{}")
 
 
 def blocks(source: str, start: int = 0, end: int | None = None) -> list[Block]:

@@ -8,12 +8,14 @@ from itertools import groupby, pairwise
 from overstory.extractive.salience import words
 from overstory.extractive.selecting import Candidate
 from overstory.extractive.units import Section, Unit
+from overstory.facts.vocabulary import spaced
 
 MAX_TITLE_CHARS = 120
 MAX_HEADING_CHARS = 80
-_EMPTY_HEADINGS = frozenset(
-    "abstract introduction overview summary description general rationale motivation background specification references footnotes notes content contents"
-    " copyright details discussion other misc miscellaneous intro preface".split()
+_EMPTY_HEADINGS = spaced(
+    "abstract introduction overview summary description general rationale motivation background specification"
+    " references footnotes notes content contents"
+    " copyright details discussion other misc miscellaneous intro preface"
 )
 
 
@@ -41,9 +43,9 @@ def _line(section: Section, units: list[Unit], lead: str, title: str) -> str:
         prefix = lead
         if heading and _adds(heading, f"{lead} {opening}"):
             prefix = f"{lead}, {heading}"
-        return f"{prefix}: {text}"
+        return _headed(prefix, text)
     if heading and _adds(heading, f"{title} {opening}" if lead else opening):
-        return f"{heading}: {text}"
+        return _headed(heading, text)
     return text
 
 
@@ -51,7 +53,11 @@ def _told(unit: Unit) -> str:
     """A statement behind the words that open its paragraph."""
     if not unit.lead.text or unit.text.casefold().startswith(unit.lead.text.casefold()):
         return unit.text
-    return f"{unit.lead.text}{'' if unit.lead.text.endswith('?') else ':'} {unit.text}"
+    return _headed(unit.lead.text, unit.text)
+
+
+def _headed(heading: str, text: str) -> str:
+    return f"{heading} {text}" if heading[-1] in "?!？！" else f"{heading}: {text}"
 
 
 def _joined(units: list[Unit]) -> str:

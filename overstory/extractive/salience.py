@@ -7,15 +7,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from overstory.facts.vocabulary import spaced
+
 _WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{2,}|[\u0e00-\u0e7f]{2,}")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\u0e00-\u0e7f]")
-_STOP = frozenset(
-    "a about above after again against all also am an and any are aren't as at be because been before being below between both but by can can't"
-    " cannot could couldn't did do does doesn't doing don't down during each either else etc even every few for from further get gets given had has have"
-    " having he her here hers him his how however i if in into is isn't it its itself just let like many may me might more most much must my need no nor"
-    " not now of off on once one only or other others ought our ours out over own per rather same see shall she should since so some such than that the"
-    " their them then there these they thing things this those though through thus to too two under until up upon us use used uses using very via want was"
-    " way we well were what when where whether which while who whom why will with within without would yes yet you your yours".split()
+_STOP = spaced(
+    "a about above after again against all also am an and any are aren't as at be because been before being"
+    " below between both but by can can't"
+    " cannot could couldn't did do does doesn't doing don't down during each either else etc even every few"
+    " for from further get gets given had has have"
+    " having he her here hers him his how however i if in into is isn't it its itself just let like many may"
+    " me might more most much must my need no nor"
+    " not now of off on once one only or other others ought our ours out over own per rather same see shall"
+    " she should since so some such than that the"
+    " their them then there these they thing things this those though through thus to too two under until up"
+    " upon us use used uses using very via want was"
+    " way we well were what when where whether which while who whom why will with within without would yes"
+    " yet you your yours"
 )
 TOPIC_WORDS = 80
 """Words that make up the topic; rarer ones say little about the whole."""

@@ -40,12 +40,14 @@ OVERHEAD_TOKENS = 4
 """What a statement costs beside its own tokens: its share of headings and separators."""
 
 _DECISION = re.compile(
-    r"\b(?:chang(?:e|es|ed)|replac(?:es|ed)|reject(?:ed|s)|accept(?:ed|s)|approved|decided|deprecat(?:ed|es|ion)|removed|introduc(?:ed|es)|adds?|added|effective"
+    r"\b(?:chang(?:e|es|ed)|replac(?:es|ed)|reject(?:ed|s)|accept(?:ed|s)|approved|decided|deprecat(?:ed|es"
+    r"|ion)|removed|introduc(?:ed|es)|adds?|added|effective"
     r"|no longer|must|shall|required|proposes?|supersed(?:ed|es)|withdrawn|prohibit(?:ed|s)|instead of)\b",
     re.IGNORECASE,
 )
 _HANGS = re.compile(
-    r"(?:This|That|These|Those|It|He|She|They|Such|However|Therefore|Thus|Hence|Also|Then|Instead|Otherwise|Moreover|Furthermore|And|But|So|For example|In this case)\b"
+    r"(?:This|That|These|Those|It|He|She|They|Such|However|Therefore|Thus|Hence|Also|Then|Instead|Otherwise"
+    r"|Moreover|Furthermore|And|But|So|For example|In this case)\b"
 )
 """Openings that lean on the sentence before."""
 
@@ -141,7 +143,7 @@ class _Coverage:
 def select(
     found: Sequence[Candidate], titles: Sequence[str], target_tokens: int, max_tokens: int, *, separate: bool
 ) -> list[Candidate]:
-    """Choose greedily by gain a token, the best first; beyond the target only what adds facts (lazy greedy, Minoux 1978).
+    """Choose the best gain a token first; beyond the target only what adds facts (lazy greedy, Minoux 1978).
 
     Args:
         found: The statements of a source.

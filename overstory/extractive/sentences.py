@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from overstory.facts.vocabulary import spaced
+
 _END = re.compile(
     r"[.!?…]+[\"'”’»)\]*_`]*(?:[ ]?\[[^\]\s]{1,20}\]_?)?(?=\s|$)"
     r"|[。！？｡]+[」』”’）)\"]*"
@@ -12,17 +14,20 @@ _END = re.compile(
 )
 _NEXT = re.compile(r"\s*[\"'“‘«(\[*_`]*(\S)")
 _WORD_BEFORE = re.compile(r"[\w.&-]+$")
-_ABBREVIATIONS = frozenset(
-    "e.g i.e eg ie etc vs cf al mr mrs ms dr prof st no nos inc ltd co corp fig figs sec secs ch vol ed eds pp p approx dept est"
-    " u.s u.k u.n e.u a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec gov gen sen rep rev hon jr sr viz ca resp incl excl"
-    " max min avg para art ref refs eq eqs dir ext tel op ver z.b bzw d.h n.b w.r.t a.k.a".split()
+_ABBREVIATIONS = spaced(
+    "e.g i.e eg ie etc vs cf al mr mrs ms dr prof st no nos inc ltd co corp fig figs sec secs ch vol ed eds"
+    " pp p approx dept est"
+    " u.s u.k u.n e.u a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec gov gen sen rep rev hon jr sr"
+    " viz ca resp incl excl"
+    " max min avg para art ref refs eq eqs dir ext tel op ver z.b bzw d.h n.b w.r.t a.k.a"
 )
-_NEVER_LAST = frozenset(
-    "e.g i.e eg ie vs cf mr mrs ms dr prof fig figs sec no nos vol approx resp incl viz para art z.b bzw d.h".split()
+_NEVER_LAST = spaced(
+    "e.g i.e eg ie vs cf mr mrs ms dr prof fig figs sec no nos vol approx resp incl viz para art z.b bzw d.h"
 )
 """Abbreviations that something always follows, even a capital letter."""
 LONG_CHARS = 420
-"""A sentence longer than this is parted at its semicolons, then colons and commas: legal prose and lists in one sentence."""
+"""A sentence longer than this is parted at its semicolons, then colons and commas: legal prose and lists in"
+" one sentence."""
 _CLAUSE_ENDS = (
     re.compile(r"[;；](?=\s|$)|[；]"),
     re.compile(r"[:—–](?=\s)|[，、،](?=.)"),

@@ -3,9 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-Lines = list[tuple[int, str]]
+
+class Line(NamedTuple):
+    """A line of the source with its offset."""
+
+    start: int
+    text: str
+    """With its line end."""
+
+    @property
+    def bare(self) -> str:
+        """The text without the spaces around it."""
+        return self.text.strip()
+
+    @property
+    def indent(self) -> int:
+        """How many spaces stand before the text."""
+        return len(self.text) - len(self.text.lstrip())
+
+    @property
+    def end(self) -> int:
+        """Where the text ends in the source, without the spaces behind it."""
+        return self.start + len(self.text.rstrip())
+
+
+Lines = Sequence[Line]
 
 _DELIMITER = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*$|\s*\|\s*:?-{2,}:?\s*\|\s*$")
 _GRID = re.compile(r"\s*\+(?:[-=]+\+)+\s*$")
@@ -41,9 +67,9 @@ def is_row(line: str) -> bool:
 
 def rows(lines: Lines, number: int) -> tuple[list[Row], int]:
     """The rows of the table that begins at line ``number``, and the number of the line after it."""
-    if _SIMPLE.match(lines[number][1]):
+    if _SIMPLE.match(lines[number].text):
         return _simple(lines, number)
-    if _GRID.match(lines[number][1]):
+    if _GRID.match(lines[number].text):
         return _grid(lines, number)
     return _markdown(lines, number)
 
@@ -57,16 +83,19 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts)
 
 
+def _row(lines: Lines, cells: tuple[str, ...], header: tuple[str, ...]) -> Row:
+    return Row(lines[0].start + lines[0].indent, lines[-1].end, cells, header)
+
+
 def _markdown(lines: Lines, number: int) -> tuple[list[Row], int]:
     found: list[Row] = []
     header: tuple[str, ...] = ()
-    while number < len(lines) and "|" in lines[number][1]:
-        start, line = lines[number]
-        if is_delimiter(line):
-            if found:
-                header = found.pop().cells
-        else:
-            found.append(Row(start, start + len(line.rstrip()), _cells(line), header))
+    while number < len(lines) and "|" in lines[number].text:
+        line = lines[number]
+        if not is_delimiter(line.text):
+            found.append(_row([line], _cells(line.text), header))
+        elif found:
+            header = found.pop().cells
         number += 1
     return found, number
 
@@ -74,53 +103,62 @@ def _markdown(lines: Lines, number: int) -> tuple[list[Row], int]:
 def _grid(lines: Lines, number: int) -> tuple[list[Row], int]:
     found: list[Row] = []
     header: tuple[str, ...] = ()
-    waiting: list[tuple[int, str]] = []
-    while number < len(lines) and lines[number][1].strip()[:1] in ("+", "|"):
-        start, line = lines[number]
-        if line.strip().startswith("+"):
-            if waiting:
-                cells = _joined([_cells(text) for _, text in waiting])
-                found.append(Row(waiting[0][0], waiting[-1][0] + len(waiting[-1][1].rstrip()), cells, header))
-                waiting = []
-            if "=" in line and found:
-                header = found.pop().cells
-        else:
-            waiting.append((start, line))
+    waiting: list[Line] = []
+    while number < len(lines) and lines[number].bare[:1] in ("+", "|"):
+        line = lines[number]
         number += 1
+        if line.bare.startswith("|"):
+            waiting.append(line)
+            continue
+        if waiting:
+            found.append(_row(waiting, _joined([_cells(each.text) for each in waiting]), header))
+            waiting = []
+        if "=" in line.text and found:
+            header = found.pop().cells
     return found, number
 
 
 def _joined(parts: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """Cells that run over several lines, as one row."""
     width = max(map(len, parts))
-    return tuple(" ".join(p[n] for p in parts if n < len(p) and p[n]) for n in range(width))
+    return tuple(" ".join(cells[n] for cells in parts if n < len(cells) and cells[n]) for n in range(width))
 
 
 def _simple(lines: Lines, number: int) -> tuple[list[Row], int]:
-    border = lines[number][1]
-    starts = [found.start() for found in re.finditer("=+", border)]
+    starts = [found.start() for found in re.finditer("=+", lines[number].text)]
+    stretches, after = _stretches(lines, number + 1)
+    if not stretches:
+        return [], number + 1
+    *above, body = stretches
+    header = _joined([_columns(line.text, starts) for line in above[0]]) if above and above[0] else ()
     found: list[Row] = []
-    header: tuple[str, ...] = ()
-    number += 1
-    borders = 1
-    while number < len(lines) and borders < 3:
-        start, line = lines[number]
+    for line in body:
+        cells = _columns(line.text, starts)
+        if cells[0] or not found:
+            found.append(_row([line], cells, header))
+        else:
+            found[-1] = Row(found[-1].start, line.end, _joined([found[-1].cells, cells]), header)
+    return found, after
+
+
+def _stretches(lines: Lines, number: int) -> tuple[list[list[Line]], int]:
+    """The lines between the borders of a table, one or two stretches, and the number of the line after it.
+
+    A border with a blank line behind it, or the end, closes the table.
+    """
+    found: list[list[Line]] = [[]]
+    while number < len(lines):
+        line = lines[number]
         number += 1
-        if _SIMPLE.match(line):
-            borders += 1
-            if borders == 2 and found and number < len(lines) and lines[number][1].strip():
-                header = _joined([row.cells for row in found])
-                found = []
-            elif borders == 2:
-                break
-        elif line.strip() and not re.fullmatch(r"[\s-]+", line):
-            cells = _columns(line, starts)
-            if cells[0] or not found:
-                found.append(Row(start, start + len(line.rstrip()), cells, header))
-            else:
-                found[-1] = Row(found[-1].start, start + len(line.rstrip()), _joined([found[-1].cells, cells]), header)
-        elif not line.strip() and borders == 2 and not _closes(lines, number):
+        if _SIMPLE.match(line.text):
+            if len(found) == 2 or number == len(lines) or not lines[number].bare:
+                return found, number
+            found.append([])
+        elif line.bare and line.bare.strip("- "):
+            found[-1].append(line)
+        elif len(found) == 1 and not line.bare:
             break
-    return found, number
+    return [], number
 
 
 def _columns(line: str, starts: list[int]) -> tuple[str, ...]:
@@ -128,8 +166,3 @@ def _columns(line: str, starts: list[int]) -> tuple[str, ...]:
     if any(line[start - 1 : start].strip() for start in starts[1:]):
         return tuple(re.split(r"\s{2,}|\t", line.strip()))
     return tuple(line[a:b].strip() for a, b in zip(starts, [*starts[1:], len(line)], strict=True))
-
-
-def _closes(lines: Lines, number: int) -> bool:
-    """Whether a simple table goes on behind a blank line: another border follows soon."""
-    return any(_SIMPLE.match(line) for _, line in lines[number : number + 60])

@@ -46,7 +46,8 @@ class Unit:
     text: str
     section: Section
     lead: Label
-    """What opens its paragraph, as in **1 May 2025.** or Purpose: it is told once before the first of its statements."""
+    """What opens its paragraph, as in **1 May 2025.** or Purpose: it is told once before the first of its"
+    " statements."""
     kind: BlockKind
     place: int
     """Position within its part, from 0."""
@@ -68,21 +69,29 @@ class Material:
 _RUN_IN = re.compile(r"([A-Z0-9\u00c0-\uffff][^.:!?;,\n|]{2,80}?(?:\([^()\n]{1,30}\))?): +(?=\S)")
 _BOLD = re.compile(r"(?:\*\*|__)([^*_\n]{2,80}?)(?:[.:?—–-] ?(?:\*\*|__)|(?:\*\*|__) ?[.:—–])\s+(?=\S)")
 _MACHINE_FIELD = re.compile(
-    r":?(?:Author|Authors|Author-Email|BDFL-Delegate|PEP-Delegate|Sponsor|Discussions-To|Content-Type|Version: \$|Last-Modified|Message-ID|Email|URL|Home-Page"
+    r":?(?:Author|Authors|Author-Email|BDFL-Delegate|PEP-Delegate|Sponsor|Discussions-To|Content-Type|Version:"
+    r" \$|Last-Modified|Message-ID|Email|URL|Home-Page"
     r"|Maintainer|Contact|Translator|Reply-To|layout|permalink|redirect_from|slug)\b",
     re.IGNORECASE,
 )
 _MACHINE_VALUE = re.compile(r"\$(?:Date|Revision|Id)|:\s+\S*/\S+$")
 _TITLE_FIELD = re.compile(r":?(?:Title|Subject|タイトル|标题):\s*", re.IGNORECASE)
 _BOILERPLATE = re.compile(
-    r"SPDX-License-Identifier|^%YAML|^\$(?:id|schema):|(?:is|are|been|hereby) placed (?:in|into) the public domain|CC0-1\.0-Universal|Permission is (?:hereby )?granted"
-    r"|^(?:Copyright|©|\(c\)) ?(?:\(c\)|©)? ?\d{4}|All rights reserved|[Ll]icensed under the (?:Apache|MIT|GNU|GPL|BSD|Creative)|GNU Free Documentation License"
-    r"|terms of the GNU General Public License|THE SOFTWARE IS PROVIDED|WITHOUT (?:ANY )?WARRANT|Local Variables:|mode: indented-text|coding: utf-8"
-    r"|^(?:Table of [Cc]ontents|Contents|On this page|Back to top|Skip to (?:main )?content|Edit this page|Previous|Next|Home|Last-Modified)\b.{0,12}$"
+    r"SPDX-License-Identifier|^%YAML|^\$(?:id|schema):|(?:is|are|been|hereby) placed (?:in|into) the public"
+    r" domain|CC0-1\.0-Universal|Permission is (?:hereby )?granted"
+    r"|^(?:Copyright|©|\(c\)) ?(?:\(c\)|©)? ?\d{4}|All rights reserved|[Ll]icensed under the (?:Apache|MIT|GNU"
+    r"|GPL|BSD|Creative)|GNU Free Documentation License"
+    r"|terms of the GNU General Public License|THE SOFTWARE IS PROVIDED|WITHOUT (?:ANY )?WARRANT|Local"
+    r" Variables:|mode: indented-text|coding: utf-8"
+    r"|^(?:Table of [Cc]ontents|Contents|On this page|Back to top|Skip to (?:main )?content|Edit this page"
+    r"|Previous|Next|Home|Last-Modified)\b.{0,12}$"
 )
 _LINKS_ONLY = re.compile(
-    r"[\s,;|•·>/-]*(?:!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])|`[^`<]*<[^>]+>`_+|<?(?:https?|ftp)://\S+>?)(?:[\s,;|•·>/.-]*(?:!?\[[^\]]*\]\([^)]*\)|<?https?://\S+>?))*[\s,;|•·.-]*"
+    r"[\s,;|•·>/-]*(?:!?\[[^\[\]]*\](?:\([^()]*\)|\[[^\[\]]*\])|`[^`<]*<[^>]+>`_+|<?(?:https?"
+    r"|ftp)://\S+>?)(?:[\s,;|•·>/.-]*(?:!?\[[^\]]*\]\([^)]*\)|<?https?://\S+>?))*[\s,;|•·.-]*"
 )
+_EDGES = re.compile(r"^[*_]{1,3}(?=[A-Z\"“(])|(?<=[.!?:])[*_]{1,3}$")
+"""Emphasis that began or ends in another sentence."""
 _LINKS_CHARS = 2_000
 """Navigation is short; a longer block is read."""
 _WORDS = re.compile(r"[^\W\d_]")
@@ -173,9 +182,9 @@ class _Reader:
         return found.end(), label
 
     def _unit(self, start: int, end: int, text: str, lead: Label, kind: BlockKind) -> Iterator[Unit]:
-        text = text.lstrip("–—-•·: ").strip()
+        text = _balanced(_EDGES.sub("", text.lstrip("–—-•·: ").strip()))
         key = lead.text.casefold() + "".join(char for char in text.casefold() if char.isalnum())
-        if not _WORDS.search(text) or key in self.seen or _BOILERPLATE.search(text):
+        if not _tells(text, kind) or key in self.seen or _BOILERPLATE.search(text):
             return
         self.seen.add(key)
         yield Unit(start, end, _closed(text), self.section, lead, kind, self.place, text[-1] in ":：")
@@ -183,6 +192,20 @@ class _Reader:
 
 
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z]|[IVX]+)[.)]\s+|^\d+(?:\.\d+)+\s+")
+
+
+def _balanced(text: str) -> str:
+    """The text without a parenthesis whose other half stands in another sentence."""
+    if text[:1] == "(" and text.count("(") > text.count(")"):
+        return text[1:]
+    if text.rstrip(".")[-1:] == ")" and text.count(")") > text.count("("):
+        return text.rstrip(".")[:-1]
+    return text
+
+
+def _tells(text: str, kind: BlockKind) -> bool:
+    """Whether a statement has words, or is a line of a list or table with a number."""
+    return bool(_WORDS.search(text)) or (kind is not BlockKind.PARAGRAPH and any(map(str.isdigit, text)))
 
 
 def _closed(text: str) -> str:
@@ -199,7 +222,7 @@ def _closed(text: str) -> str:
 def statement(row: Row) -> str:
     """A table row as a statement with its header: ``Pro: price $49/seat; storage 10 GB``."""
     cells = [clean(cell) for cell in row.cells]
-    header = [clean(cell) for cell in row.header]
+    header = [clean(cell).strip(" *:") for cell in row.header]
     header += [""] * (len(cells) - len(header))
     pairs = [(h, c) for h, c in zip(header[1:], cells[1:], strict=False) if c and c not in ("-", "–", "—")]
     text = "; ".join(_pair(h, c) for h, c in pairs)

@@ -47,6 +47,7 @@ def _number(hit: Hit) -> Number:
     surface = hit.match.group().lower()
     return Number(
         one=surface in ("1", "one") or surface.startswith("one ("),
+        zero=surface == "0",
         whole="." not in surface,
         counts_anything=hit.match.lastgroup == "words" or not _is_label(hit),
     )
@@ -112,7 +113,7 @@ def _shared_unit(hit: Hit, found: Measure) -> Iterator[Reading]:
 
 def _bare(hit: Hit) -> Iterator[Reading]:
     """A number without a unit: a year, a version behind a name, a threshold, a grouped or native number."""
-    start, end = hit.match.span()
+    end = hit.match.end()
     if _RANGE.fullmatch(hit.match.group()) or hit.plain[end : end + 1] in ("%", "_", "(", "[", "/", ">"):
         return
     reading = _bare_year(hit) or named_version(hit)

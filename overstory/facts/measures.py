@@ -33,6 +33,7 @@ class Number:
     """What of a number decides which words may be its unit."""
 
     one: bool
+    zero: bool
     whole: bool
     counts_anything: bool
     """Whether any plural noun behind it is counted by it; not so for labels (step 3)."""
@@ -58,13 +59,13 @@ class _Word:
 def measure(scanned: str, end: int, number: Number) -> Measure | None:
     """The measure behind the number that ends at ``end``; None where none does."""
     word = _word(scanned, end)
-    if word is None:
+    if word is None or ("\n" in word.gap and scanned.startswith(_CODE_AHEAD, word.end)):
         return None
     scale = SCALES.get(word.text)
     if scale is None:
         return _measure(scanned, word, number, 1)
     following = _word(scanned, word.end)
-    large = Number(one=False, whole=True, counts_anything=number.counts_anything)
+    large = Number(one=False, zero=False, whole=True, counts_anything=number.counts_anything)
     found = _measure(scanned, following, large, scale) if following else None
     return found or Measure(FactKind.QUANTITY, "", scale, word.end)
 
@@ -137,7 +138,7 @@ def _known(word: _Word, number: Number) -> tuple[str, str] | None:
         return None
     spelling = word.text if len(word.text) < 3 and word.text.isascii() else _longest(word.text, UNITS)
     unit = UNITS.get(spelling)
-    if unit is None or (unit == "x" and word.gap) or (len(spelling) == 1 and word.gap == "-"):
+    if unit is None or (unit == "x" and (word.gap or number.zero)) or (len(spelling) == 1 and word.gap == "-"):
         return None
     singular = word.text.isascii() and word.text.lower() == unit and not number.one
     return None if unit in _COUNTED and (singular or not number.whole) else (spelling, unit)

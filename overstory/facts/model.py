@@ -42,7 +42,8 @@ class Fact:
     surface: str
     """The words of the text: ``text[start:end]``."""
     value: str
-    """Normalized: ``2025-03-14``, ``2024-Q3``, ``FY2025``, ``USD 49``, ``95%``, ``<=30 day``, ``2..3 week``, ``4.1``."""
+    """Normalized: ``2025-03-14``, ``2024-Q3``, ``FY2025``, ``USD 49``, ``95%``, ``<=30 day``, ``2..3 week``,"
+    " ``4.1``."""
     start: int
     end: int
 

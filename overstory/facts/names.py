@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from overstory.facts.hits import Reading
 from overstory.facts.model import FactKind
 from overstory.facts.patterns import NAME
-from overstory.facts.vocabulary import FUNCTION_WORDS
+from overstory.facts.vocabulary import FUNCTION_WORDS, spaced
 
-_OPENINGS = FUNCTION_WORDS | frozenset(
-    "see use using once other another please note how what why he she your our its however although therefore thus".split()
+_OPENINGS = FUNCTION_WORDS | spaced(
+    "see use using once other another please note how what why he she your our its however although therefore thus"
 )
 
 

@@ -55,8 +55,10 @@ _ONE_AMOUNT = rf"{NUMBER}(?:{_S}?{_SCALE})?"
 _WORD_NUMBERS = "|".join((*ONES, *TENS))
 
 DATE_BRANCHES = rf"""
-  (?P<iso>{_FREE}\d{{4}}-\d\d?-\d\d?(?![\d-]){_TIME}|{_FREE}\d{{4}}/\d\d?/\d\d?(?![\d/])|{_FREE}\d{{4}}\.\d\d?\.\d\d?(?![\d.]))
- |(?P<cjk>\d{{4}}[ ]?[年년](?:[ ]?\d{{1,2}}[ ]?[月월](?:[ ]?\d{{1,2}}[ ]?[日일])?)?|\d{{1,2}}[ ]?[月월][ ]?\d{{1,2}}[ ]?[日일])
+  (?P<iso>{_FREE}\d{{4}}-\d\d?-\d\d?(?![\d-]){_TIME}
+     |{_FREE}\d{{4}}/\d\d?/\d\d?(?![\d/])|{_FREE}\d{{4}}\.\d\d?\.\d\d?(?![\d.]))
+ |(?P<cjk>\d{{4}}[ ]?[年년](?:[ ]?\d{{1,2}}[ ]?[月월](?:[ ]?\d{{1,2}}[ ]?[日일])?)?
+     |\d{{1,2}}[ ]?[月월][ ]?\d{{1,2}}[ ]?[日일])
  |(?P<dmy>{_FREE}\d{{1,2}}(?P<sep>[/.-])\d{{1,2}}(?P=sep){YEAR}(?![\d/-]))
  |(?P<dayfirst>{_FREE}{_ORDINAL_DAY}(?:{_S}day)?(?:{_S}of)?(?:{_S}|-){MONTH}\b\.?(?:,?(?:{_S}|-){YEAR}\b{_TIME})?)
  |(?P<span>\b{MONTH}\.?{_S}\d{{1,2}}[ ]?-[ ]?\d{{1,2}},?{_S}{YEAR}\b)
@@ -68,7 +70,8 @@ DATE_BRANCHES = rf"""
 
 QUARTER_BRANCHES = rf"""
   (?P<quarter>
-     \b[QH][1-4]\b(?:(?:{_S}|-|/|,{_S}|{_S}of{_S})?(?:(?:FY|CY)?[ ]?'?(?:{YEAR}|\d\d)\b|fiscal{_S}(?:year{_S})?{YEAR}\b))?
+     \b[QH][1-4]\b(?:(?:{_S}|-|/|,{_S}|{_S}of{_S})?
+      (?:(?:FY|CY)?[ ]?'?(?:{YEAR}|\d\d)\b|fiscal{_S}(?:year{_S})?{YEAR}\b))?
     |\b(?:FY|CY)?[ ]?'?(?:{YEAR}|(?<=FY)\d\d)(?:{_S}|-)?[QH][1-4]\b
     |\b[1-4][QH][ ]?'?(?:{YEAR}|\d\d)\b
     |\b(?i:first|second|third|fourth|1st|2nd|3rd|4th){_S}(?:(?:fiscal|calendar){_S})?(?:quarter|half)
@@ -83,38 +86,46 @@ QUARTER_BRANCHES = rf"""
 AMOUNT_BRANCHES = rf"""
   (?P<money>(?<![\w$]){_SYMBOL}{_S}?{_ONE_AMOUNT}(?:{_S}\d+{_S}?(?:million|thousand)\b)?
      (?:(?:[ ]?-[ ]?[$€£¥]?|{_S}to{_S}){_ONE_AMOUNT}(?![\w%]))?(?:[ ]?(?:{_CODES})\b)?)
- |(?P<version>(?<![\w/.-])[vV](?:ersions?\b|er\.)?[ ]?(?:is[ ]|:[ ])?\d+(?:\.\d+)*(?:\.x|(?:-?(?:a|b|rc|alpha|beta|dev|post))\.?\d*)?(?![\w`]|[ ]?[=:(\[])
+ |(?P<version>(?<![\w/.-])[vV](?:ersions?\b|er\.)?[ ]?(?:is[ ]|:[ ])?
+      \d+(?:\.\d+)*(?:\.x|(?:-?(?:a|b|rc|alpha|beta|dev|post))\.?\d*)?(?![\w`]|[ ]?[=:(\[])
      |{_FREE}\d+(?:\.\d+){{2,}}(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)\.?\d*)?(?![\w-])(?!\.\d)
      |{_FREE}\d+\.\d+(?:-?(?:a|b|rc|alpha|beta)\.?\d+)(?![\w-]))
- |(?P<number>(?<=between[ ]){NUMBER}{_S}and{_S}{NUMBER}|{_FREE}{NUMBER}(?:(?:%?[ ]?-[ ]?|{_S}to{_S}){NUMBER}(?![\d:/-]))?)
- |(?P<words>\b(?i:{_WORD_NUMBERS})\b(?:(?:-|{_S}(?:and{_S})?)(?i:{_WORD_NUMBERS}|hundred|thousand|million|billion)\b)*(?:{_S}\({NUMBER}\))?)
+ |(?P<number>(?<=between[ ]){NUMBER}{_S}and{_S}{NUMBER}
+     |{_FREE}{NUMBER}(?:(?:%?[ ]?-[ ]?|{_S}to{_S}){NUMBER}(?![\d:/-]))?)
+ |(?P<words>\b(?i:{_WORD_NUMBERS})\b
+     (?:(?:-|{_S}|(?<=hundred){_S}and{_S}|(?<=thousand){_S}and{_S})
+      (?i:{_WORD_NUMBERS}|hundred|thousand|million|billion)\b)*(?:{_S}\({NUMBER}\))?)
 """
 
 GATED = re.compile(f"{DATE_BRANCHES}|{QUARTER_BRANCHES}|{AMOUNT_BRANCHES}", re.VERBOSE | re.ASCII)
 """Everything that may be a gated fact; ``match.lastgroup`` names the branch."""
 
 TRIGGER = re.compile(
-    rf"\d+|[$€£¥₹₩₽₪第]|\b(?:{MONTH}\b|[QH][1-4]|FY|CY|[Ff]iscal|[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|FIRST|SECOND|THIRD|FOURTH"
+    rf"\d+|[$€£¥₹₩₽₪第]|\b(?:{MONTH}\b|[QH][1-4]|FY|CY|[Ff]iscal|[Ff]irst|[Ss]econd|[Tt]hird|[Ff]ourth|FIRST"
+    rf"|SECOND|THIRD|FOURTH"
     rf"|[vV][\d.e]|US|[A-Z]{{1,2}}\$|(?:{_CODES})\b|(?i:{_WORD_NUMBERS})\b)",
     re.ASCII,
 )
 """Where a gated fact may begin: the combined pattern is tried at these places only, which is four times as fast."""
 
 SUFFIX = re.compile(
-    r"(?P<gap>-|[*_]{0,3}(?:[ \t]*\n?[ \t]*)[*_]{0,3})(?P<word>[%‰€£¥₽₩₹₪$×]|°[CF]\b|[A-Za-zµμ]+(?:/[A-Za-z]+)?(?![\w])|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,4}"
+    r"(?P<gap>-|[*_]{0,3}(?:[ \t]*\n?[ \t]*)[*_]{0,3})(?P<word>[%‰€£¥₽₩₹₪$×]|°[CF]\b"
+    r"|[A-Za-zµμ]+(?:/[A-Za-z]+)?(?![\w])|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,4}"
     r"|[\u0600-\u065f\u066e-\u06d3]+|[\u0e00-\u0e7f]+)",
     re.ASCII,
 )
 """The word right behind a number."""
 
 OR_MORE = re.compile(
-    rf"(?P<more>\+(?![\w+])|{_S}or{_S}(?:more|longer|greater|over|above|older)\b)|{_S}or{_S}(?:less|fewer|under|below|younger)\b",
+    rf"(?P<more>\+(?![\w+])|{_S}or{_S}(?:more|longer|greater|over|above|older)\b)|{_S}or{_S}(?:less|fewer|under"
+    rf"|below|younger)\b",
     re.ASCII,
 )
 """What opens an amount upwards or downwards: five or more days, 30+ days."""
 RATE = re.compile(rf"(?:{_S}per{_S}|[ ]?/[ ]?)(?P<unit>[A-Za-z]+)\b", re.ASCII)
 INSTEAD = re.compile(
-    rf",?{_S}\(?(?:instead{_S}of|rather{_S}than|(?:up|down){_S}from|compared{_S}(?:to|with)|versus|vs\.?|previously|formerly|was){_S}(?P<number>{NUMBER})(?![\w%]|\.\d|{_S}[a-z]+s\b)",
+    rf",?{_S}\(?(?:instead{_S}of|rather{_S}than|(?:up|down){_S}from|compared{_S}(?:to|with)|versus|vs\.?"
+    rf"|previously|formerly|was){_S}(?P<number>{NUMBER})(?![\w%]|\.\d|{_S}[a-z]+s\b)",
     re.ASCII,
 )
 """A second amount that shares the unit of the one before it: 18 months instead of 13."""
@@ -136,7 +147,8 @@ LIMIT = re.compile(
 )
 """What stands before an amount and bounds it."""
 YEAR_BEFORE = re.compile(
-    r"(?:\b(?:in|since|by|from|to|of|for|until|till|through|before|after|during|year|years|early|late|mid|around|circa|and|between|ended"
+    r"(?:\b(?:in|since|by|from|to|of|for|until|till|through|before|after|during|year|years|early|late|mid"
+    r"|around|circa|and|between|ended"
     r"|ending|copyright|summer|winter|spring|fall|autumn|than|about)\s+|\(c\)\s+|©\s*)$",
     re.ASCII | re.IGNORECASE,
 )
@@ -146,12 +158,14 @@ NAME_BEFORE = re.compile(
 )
 PREVIOUS_WORD = re.compile(r"([A-Za-z]+)[ \t]*\n?[ \t]*$", re.ASCII)
 TELLS_NUMBER = re.compile(
-    r"\b(?:is|was|are|were|of|to|than|total|totals|totaled|reached|equals|limit|threshold|maximum|minimum|cap|quota|default)[:=]?[ \t]*\n?[ \t]*$",
+    r"\b(?:is|was|are|were|of|to|than|total|totals|totaled|reached|equals|limit|threshold|maximum|minimum|cap"
+    r"|quota|default)(?:[ \t]?[:=])?[ \t]+\n?[ \t]*$",
     re.ASCII | re.IGNORECASE,
 )
 
 NAME = re.compile(
-    r"\b(?:[A-Z][A-Za-z0-9&]*(?:[ ](?:(?:of|for|and|the)[ ](?:the[ ])?)?[A-Z][A-Za-z0-9&]+)+|[A-Z]+[a-z0-9]+[A-Z][A-Za-z0-9]*|[A-Z][A-Z0-9]{1,}s?)\b",
+    r"\b(?:[A-Z][A-Za-z0-9&]*(?:[ ](?:(?:of|for|and|the)[ ](?:the[ ])?)?[A-Z][A-Za-z0-9&]+)+"
+    r"|[A-Z]+[a-z0-9]+[A-Z][A-Za-z0-9]*|[A-Z][A-Z0-9]{1,}s?)\b",
     re.ASCII,
 )
 """Several capitalized words, a word with capitals inside, or an acronym."""

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+
+def spaced(words: str) -> frozenset[str]:
+    """The words of a list that is written with spaces."""
+    return frozenset(words.split())
+
+
+def _spellings(table: str) -> dict[str, str]:
+    units: dict[str, str] = {}
+    for line in table.split(";"):
+        canonical, *others = line.split()
+        for spelling in (canonical, *others):
+            units[spelling] = canonical
+    return units
+
+
 MONTHS = {
     name: number
     for number, names in enumerate(
-        (
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
-        ),
+        "january jan;february feb;march mar;april apr;may;june jun;july jul;august aug;september sept sep;october oct"
+        ";november nov;december dec".split(";"),
         start=1,
     )
     for name in names.split()
@@ -44,85 +47,16 @@ MONEY_SCALES = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b":
 
 CURRENCY_SYMBOLS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW", "₽": "RUB", "₪": "ILS"}
 DOLLAR_PREFIXES = {"US": "USD", "C": "CAD", "CA": "CAD", "A": "AUD", "AU": "AUD", "NZ": "NZD", "HK": "HKD", "S": "SGD"}
-CURRENCY_CODES = frozenset(
-    [
-        "USD",
-        "EUR",
-        "GBP",
-        "JPY",
-        "CNY",
-        "RMB",
-        "INR",
-        "KRW",
-        "RUB",
-        "ILS",
-        "CAD",
-        "AUD",
-        "NZD",
-        "HKD",
-        "SGD",
-        "CHF",
-        "SEK",
-        "NOK",
-        "DKK",
-        "PLN",
-        "CZK",
-        "HUF",
-        "BRL",
-        "MXN",
-        "ZAR",
-        "TRY",
-        "AED",
-        "SAR",
-    ]
+CURRENCY_CODES = spaced(
+    "AED AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF ILS INR JPY KRW MXN NOK NZD PLN RMB RUB SAR SEK SGD TRY USD ZAR"
 )
-CURRENCY_WORDS = {
-    "dollar": "USD",
-    "dollars": "USD",
-    "euro": "EUR",
-    "euros": "EUR",
-    "yen": "JPY",
-    "yuan": "CNY",
-    "rupees": "INR",
-    "francs": "CHF",
-    "ドル": "USD",
-    "米ドル": "USD",
-    "円": "JPY",
-    "圓": "JPY",
-    "ユーロ": "EUR",
-    "ポンド": "GBP",
-    "美元": "USD",
-    "欧元": "EUR",
-    "歐元": "EUR",
-    "日元": "JPY",
-    "人民币": "CNY",
-    "元": "CNY",
-    "달러": "USD",
-    "원": "KRW",
-    "유로": "EUR",
-    "دولار": "USD",
-    "يورو": "EUR",
-    "บาท": "THB",
-    "ดอลลาร์": "USD",
-    "€": "EUR",
-    "£": "GBP",
-    "$": "USD",
-    "¥": "JPY",
-    "₽": "RUB",
-    "₩": "KRW",
-    "₹": "INR",
-    "₪": "ILS",
-}
+
+CURRENCY_WORDS = _spellings(
+    "USD dollar dollars ドル 米ドル 美元 달러 دولار ดอลลาร์ $; EUR euro euros ユーロ 欧元 歐元 유로 يورو €; JPY yen 円 圓 日元"
+    " ¥; CNY yuan 人民币 元; INR rupees ₹; CHF francs; GBP ポンド £; KRW 원 ₩; THB บาท; RUB ₽; ILS ₪"
+)
+
 PERCENT_WORDS = frozenset({"%", "percent", "percents", "pct", "パーセント", "プロセント"})
-
-
-def _spellings(table: str) -> dict[str, str]:
-    units: dict[str, str] = {}
-    for line in table.split(";"):
-        canonical, *others = line.split()
-        for spelling in (canonical, *others):
-            units[spelling] = canonical
-    return units
 
 
 TIME_UNITS = _spellings(
@@ -137,26 +71,36 @@ TIME_UNITS = _spellings(
 
 MEASURES = TIME_UNITS | _spellings(
     "byte bytes バイト 字节; bit bits; KB kB kilobyte kilobytes; MB megabyte megabytes; GB gigabyte gigabytes;"
-    "TB terabyte terabytes; PB petabyte petabytes; KiB kibibyte kibibytes; MiB mebibyte mebibytes; GiB gibibyte gibibytes;"
+    "TB terabyte terabytes; PB petabyte petabytes; KiB kibibyte kibibytes; MiB mebibyte mebibytes; GiB"
+    " gibibyte gibibytes;"
     "TiB tebibyte tebibytes; kbit Kbit; Mbit; Gbit; bps; kbps Kbps; Mbps; Gbps; kB/s KB/s; MB/s; GB/s; MiB/s; GiB/s;"
     "Hz; kHz KHz; MHz Mhz; GHz Ghz; rps; qps; req/s; fps; rpm; dpi; px pixel pixels; "
     "mm millimeter millimeters millimetre millimetres; cm centimeter centimeters centimetre centimetres;"
-    "m meter meters metre metres; km kilometer kilometers kilometre kilometres 公里 キロ; mile miles mi; foot feet ft; inch inches; yard yards;"
-    "acre acres; hectare hectares; kg kilogram kilograms; mg milligram milligrams; gram grams; ton tons tonne tonnes; lb lbs pound pounds; ounce ounces oz;"
+    "m meter meters metre metres; km kilometer kilometers kilometre kilometres 公里 キロ; mile miles mi; foot"
+    " feet ft; inch inches; yard yards;"
+    "acre acres; hectare hectares; kg kilogram kilograms; mg milligram milligrams; gram grams; ton tons tonne"
+    " tonnes; lb lbs pound pounds; ounce ounces oz;"
     "liter liters litre litres; gallon gallons; barrel barrels; bushel bushels;"
-    "W watt watts; kW kilowatt kilowatts; MW megawatt megawatts; kWh; mV; V volt volts; mA; mAh; uA µA; dB; °C degC; °F; degree degrees; x ×"
+    "W watt watts; kW kilowatt kilowatts; MW megawatt megawatts; kWh; mV; V volt volts; mA; mAh; uA µA; dB;"
+    " °C degC; °F; degree degrees; x ×"
 )
 """Units that a number may stand before in the singular: an 80 hour cap."""
 
 COUNTS = _spellings(
     "token tokens; word words; character characters char chars 文字 字; line lines; page pages ページ 页 頁; "
     "person people persons men women children Americans citizens inhabitants 人 名 명 شخص คน;"
-    "employee employees staff; worker workers; student students; user users; member members; customer customers; subscriber subscribers;"
-    "contributor contributors; developer developers; participant participants; soldier soldiers; delegate delegates; author authors;"
-    "seat seats; license licenses licences; account accounts; vote votes; copy copies; case cases 件; request requests;"
-    "attempt attempts; retry retries; call calls; message messages; email emails; file files; repository repositories; country countries;"
-    "center centers centre centres; office offices; site sites; school schools; company companies; store stores; ship ships; vessel vessels;"
-    "home homes; household households; job jobs; project projects; core cores; CPU CPUs cpus; thread threads; node nodes; replica replicas;"
+    "employee employees staff; worker workers; student students; user users; member members; customer"
+    " customers; subscriber subscribers;"
+    "contributor contributors; developer developers; participant participants; soldier soldiers; delegate"
+    " delegates; author authors;"
+    "seat seats; license licenses licences; account accounts; vote votes; copy copies; case cases 件; request"
+    " requests;"
+    "attempt attempts; retry retries; call calls; message messages; email emails; file files; repository"
+    " repositories; country countries;"
+    "center centers centre centres; office offices; site sites; school schools; company companies; store"
+    " stores; ship ships; vessel vessels;"
+    "home homes; household households; job jobs; project projects; core cores; CPU CPUs cpus; thread threads;"
+    " node nodes; replica replicas;"
     "point points; cent cents; share shares; unit units; item items; entry entries 个 個; time times 回 次"
 )
 """Things that are counted, in the plural but for one."""
@@ -180,266 +124,43 @@ TIGHT_UNITS = {
 }
 """Letters that are units only where they touch the number: 30s, 64K."""
 
-ONES = dict(
-    zip(
-        [
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-        ],
-        range(1, 18),
-        strict=True,
+ONES = {
+    word: number
+    for number, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+        " eighteen nineteen".split(),
+        start=1,
     )
-) | {"eighteen": 18, "nineteen": 19}
-TENS = dict(
-    zip(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], range(20, 100, 10), strict=True)
-)
+}
+TENS = {
+    word: 10 * number
+    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+}
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 
-LABELS = frozenset(
-    [
-        "section",
-        "sections",
-        "table",
-        "figure",
-        "fig",
-        "chapter",
-        "appendix",
-        "part",
-        "article",
-        "step",
-        "option",
-        "phase",
-        "case",
-        "level",
-        "type",
-        "class",
-        "rule",
-        "line",
-        "page",
-        "item",
-        "bit",
-        "example",
-        "note",
-        "paragraph",
-        "clause",
-        "exhibit",
-        "schedule",
-        "annex",
-        "title",
-        "volume",
-        "number",
-        "no",
-        "issue",
-        "bug",
-        "pep",
-        "rfc",
-        "port",
-        "id",
-        "argument",
-        "equation",
-        "point",
-        "stage",
-        "tier",
-        "group",
-        "row",
-        "column",
-        "question",
-        "answer",
-        "requirement",
-        "test",
-        "method",
-        "approach",
-        "footnote",
-        "day",
-        "week",
-        "round",
-        "draft",
-        "category",
-    ]
+LABELS = spaced(
+    "annex answer appendix approach argument article bit bug case category chapter class clause column"
+    " day draft equation example exhibit fig figure footnote group id issue item level line method no"
+    " note number option page paragraph part pep phase point port question requirement rfc round row rule"
+    " schedule section sections stage step table test tier title type volume week"
 )
+
 """A number behind one of these names a thing and counts nothing: step 3, section 4.2."""
 
-NOT_NOUNS = frozenset(
-    [
-        "is",
-        "was",
-        "has",
-        "does",
-        "as",
-        "its",
-        "this",
-        "plus",
-        "minus",
-        "times",
-        "versus",
-        "his",
-        "hers",
-        "us",
-        "always",
-        "perhaps",
-        "yes",
-        "thus",
-        "across",
-        "towards",
-        "besides",
-        "unless",
-        "whereas",
-        "various",
-        "previous",
-        "obvious",
-        "serious",
-        "uses",
-        "returns",
-        "requires",
-        "supports",
-        "means",
-        "needs",
-        "allows",
-        "contains",
-        "makes",
-        "takes",
-        "gives",
-        "adds",
-        "works",
-        "goes",
-        "says",
-        "sets",
-        "shows",
-        "happens",
-        "becomes",
-        "remains",
-        "provides",
-        "includes",
-        "implies",
-        "introduces",
-        "defines",
-        "describes",
-        "specifies",
-        "applies",
-        "follows",
-        "exists",
-        "seems",
-        "appears",
-        "starts",
-        "ends",
-        "begins",
-        "comes",
-        "gets",
-        "lets",
-        "keeps",
-        "puts",
-        "runs",
-        "raises",
-        "calls",
-        "does",
-    ]
+NOT_NOUNS = spaced(
+    "across adds allows always appears applies as becomes begins besides calls comes contains defines"
+    " describes does ends exists follows gets gives goes happens has hers his implies includes introduces"
+    " is its keeps lets makes means minus needs obvious perhaps plus previous provides puts raises"
+    " remains requires returns runs says seems serious sets shows specifies starts supports takes this"
+    " thus times towards unless us uses various versus was whereas works yes"
 )
+
 """Words in -s that are no plural nouns behind a number."""
 
-FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "with",
-        "without",
-        "as",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "has",
-        "have",
-        "had",
-        "will",
-        "would",
-        "can",
-        "could",
-        "may",
-        "might",
-        "must",
-        "shall",
-        "should",
-        "if",
-        "then",
-        "than",
-        "that",
-        "which",
-        "who",
-        "when",
-        "where",
-        "while",
-        "but",
-        "not",
-        "no",
-        "nor",
-        "so",
-        "because",
-        "into",
-        "onto",
-        "over",
-        "under",
-        "per",
-        "it",
-        "they",
-        "we",
-        "you",
-        "this",
-        "these",
-        "those",
-        "there",
-        "here",
-        "both",
-        "either",
-        "each",
-        "every",
-        "all",
-        "any",
-        "some",
-        "such",
-        "only",
-        "also",
-        "just",
-        "even",
-        "still",
-        "yet",
-        "before",
-        "after",
-        "during",
-        "until",
-        "since",
-        "between",
-        "through",
-        "against",
-        "about",
-        "above",
-        "below",
-    ]
+FUNCTION_WORDS = spaced(
+    "a about above after against all also an and any are as at be because been before below between both"
+    " but by can could during each either even every for from had has have here if in into is it just may"
+    " might must no nor not of on only onto or over per shall should since so some still such than that"
+    " the then there these they this those through to under until was we were when where which while who"
+    " will with without would yet you"
 )
