@@ -13,7 +13,7 @@ import psutil
 import psycopg
 import pytest
 
-from overstory.adapters.embedded_postgres import layout, remove, start, status
+from overstory.adapters.embedded_postgres import binaries, layout, remove, start, status
 from overstory.adapters.embedded_postgres.account import Account
 from overstory.adapters.embedded_postgres.binaries import find_binaries
 from overstory.errors import EmbeddedServerError, OverstoryError
@@ -72,11 +72,12 @@ def as_nobody(action: Callable[[], object]) -> object:
 
 
 @pytest.fixture(autouse=True)
-def _programs_are_reachable() -> None:
-    """An ordinary user runs the programs of the environment itself, which may lie where it cannot enter."""
-    program = find_binaries(Account(os.geteuid(), os.getegid(), foreign=False)).initdb
-    if not Account(NOBODY, NOBODY, foreign=True).reaches(program.parent):
-        pytest.skip("the environment lies in a folder that other users cannot enter")
+def _reachable_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ordinary user runs the programs of the environment; where it cannot enter that, those of root's copy."""
+    nobody = Account(NOBODY, NOBODY, foreign=True)
+    if not nobody.reaches(find_binaries(Account(0, 0, foreign=False)).postgres.parent):
+        site = find_binaries(nobody).postgres.parents[3]
+        monkeypatch.setattr(binaries, "_site_folder", lambda: site)
 
 
 def test_no_folder_above_the_home_gets_another_mode(closed_home: Path) -> None:
