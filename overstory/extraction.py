@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from overstory.chunking.titles import first_heading, front_matter_title
+from overstory.chunking.titles import MOST_TITLE_CHARS, first_heading, front_matter_title
 from overstory.errors import ExtractionError
 from overstory.normalization import decode, normalize
 
@@ -178,10 +178,10 @@ def _no_text(name: str, kind: str) -> ExtractionError:
 
 
 def _title(name: str, text: str, own: str, kind: str) -> str:
-    stem = PurePosixPath(name).stem or name
+    stem = normalize(PurePosixPath(name).stem) or name
     if kind not in _TITLED:
         return stem
-    return front_matter_title(text) or first_heading(text) or own or stem
+    return front_matter_title(text) or first_heading(text) or normalize(own)[:MOST_TITLE_CHARS] or stem
 
 
 def _library() -> Extractor:

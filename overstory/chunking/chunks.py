@@ -10,10 +10,10 @@ from overstory.chunking.atoms import Atom, Atomizer
 from overstory.chunking.blocks import Block, Kind, blocks
 from overstory.chunking.boundaries import sentences, words
 from overstory.chunking.packing import pack
+from overstory.chunking.titles import MOST_TITLE_CHARS, plain
 from overstory.ports import Tokenizer
 
 LEAST_CAP_TOKENS = 16
-_MOST_TITLE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +67,24 @@ class _Chunker:
     def chunks(self) -> Iterator[Chunk]:
         atoms = list(self.atomizer.atoms(self.blocks))
         previous = 0
-        for start, end in self._fitted(atoms, len(self.text), self.cap - self.overlap):
+        for start, end, tokens in self._fitted(atoms, len(self.text), self.cap - self.overlap):
             reached = self._reached_back(previous, start, end) if self.overlap and start else start
-            yield self._chunk(reached, end)
+            yield self._chunk(reached, end, tokens if reached == start else None)
             previous = start
 
-    def _fitted(self, atoms: Sequence[Atom], end: int, budget: int) -> Iterator[tuple[int, int]]:
-        """The runs of the atoms, verified: token counts of pieces do not add up exactly to that of the whole."""
+    def _fitted(self, atoms: Sequence[Atom], end: int, budget: int) -> Iterator[tuple[int, int, int]]:
+        """(start, end, tokens) of the runs, verified: counts of pieces do not add up exactly to that of the whole."""
         limit = self.cap - self.overlap
         runs = pack([a.tokens for a in atoms], [a.price for a in atoms], [a.context for a in atoms], budget)
         for first, last in zip(runs, [*runs[1:], len(atoms)], strict=True):
             start = atoms[first].start
             stop = atoms[last].start if last < len(atoms) else end
-            excess = self.count(self._context(start) + self.text[start:stop]) - limit
-            if excess > 0 and last - first > 1:
+            tokens = self.count(self._context(start) + self.text[start:stop])
+            if tokens > limit and last - first > 1:
                 estimate = sum(a.tokens for a in atoms[first:last])
-                yield from self._fitted(atoms[first:last], stop, min(budget, estimate) - excess)
+                yield from self._fitted(atoms[first:last], stop, max(1, min(budget, estimate) - (tokens - limit)))
             else:
-                yield start, stop
+                yield start, stop, tokens
 
     def _reached_back(self, previous: int, start: int, end: int) -> int:
         """The earliest sentence, else word, from which the chunk may repeat what precedes it."""
@@ -101,15 +101,18 @@ class _Chunker:
             return False
         return self.count(self._context(at) + self.text[at:end]) <= self.cap
 
-    def _chunk(self, start: int, end: int) -> Chunk:
+    def _chunk(self, start: int, end: int, tokens: int | None) -> Chunk:
         index = self._block_at(start)
         block = self.blocks[index]
-        heading = block.title if block.kind is Kind.HEADING and start == block.start else ""
+        heading = _title(block) if block.kind is Kind.HEADING and start == block.start else ""
         context = self._context(start)
-        tokens = self.count(context + self.text[start:end])
+        if tokens is None:
+            tokens = self.count(context + self.text[start:end])
         if tokens > self.cap:
             context, tokens = "", self.count(self.text[start:end])
-        above = self.stacks[index] if heading or block.kind is not Kind.HEADING else (*self.stacks[index], block.title)
+        above = (
+            self.stacks[index] if heading or block.kind is not Kind.HEADING else (*self.stacks[index], _title(block))
+        )
         return Chunk(start, end, context, above, tokens, heading)
 
     def _context(self, start: int) -> str:
@@ -117,6 +120,10 @@ class _Chunker:
 
     def _block_at(self, start: int) -> int:
         return bisect_right(self.starts, start) - 1
+
+
+def _title(block: Block) -> str:
+    return plain(block.title) or block.title[:MOST_TITLE_CHARS]
 
 
 def _heading_stacks(found: Sequence[Block]) -> list[tuple[str, ...]]:
@@ -128,7 +135,7 @@ def _heading_stacks(found: Sequence[Block]) -> list[tuple[str, ...]]:
         if block.kind is Kind.HEADING:
             stack = [(level, title) for level, title in stack if level < block.level]
             stacks.append(tuple(title for _, title in stack))
-            stack.append((block.level, block.title[:_MOST_TITLE_CHARS]))
+            stack.append((block.level, _title(block)))
             titles = tuple(title for _, title in stack)
         else:
             stacks.append(titles)

@@ -8,7 +8,7 @@ from overstory.chunking.blocks import Kind, blocks, front_matter_lines
 
 _HEAD_CHARS = 20_000
 """A heading that comes later is no title."""
-_MOST_CHARS = 200
+MOST_TITLE_CHARS = 200
 _FRONT_TITLE = re.compile(r"title:[ \t]*(.+)", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"\\(?=[^\w\s])|[*`]+|(?<!\w)_+|_+(?!\w)|\{#[^}]*\}|<[^>]+>")
@@ -34,4 +34,4 @@ def front_matter_title(text: str) -> str:
 
 def plain(title: str) -> str:
     """A heading without links, emphasis and escapes."""
-    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", title)).split())[:_MOST_CHARS]
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", title)).split())[:MOST_TITLE_CHARS]

@@ -157,6 +157,11 @@ def test_headings_are_those_above_the_start_of_a_chunk() -> None:
     assert {each.headings for each in chunks[two + 1 :]} == {("Book", "Two")}
 
 
+def test_headings_are_given_without_their_markup() -> None:
+    (each,) = chunk("# The *new* [index](https://example.org)\n\ntext", TOKENIZER)
+    assert each.heading == "The new index"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_no_heading_ends_a_chunk(seed: int) -> None:
     text = prose(seed, 60, every=2)

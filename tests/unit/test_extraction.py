@@ -162,6 +162,11 @@ def test_a_format_of_the_library_without_a_heading_takes_its_own_title() -> None
     assert found == Extracted("text", "Own title", PDF)
 
 
+def test_case_49_a_title_holds_no_nul() -> None:
+    found = extract_document("a.pdf", b"%PDF-1.7", extractor=StubExtractor("te\x00xt", "Own\x00 title"))
+    assert (found.text, found.title) == ("text", "Own title")
+
+
 def test_html_becomes_markdown_without_scripts_and_metadata() -> None:
     page = (
         "<html><head><title>T &amp; U</title><meta name=description content=hidden></head><body><h1>Head</h1>"
