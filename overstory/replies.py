@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from overstory.normalization import normalize
 from overstory.prompts import squeeze
 
+_SAME_SENTENCES = 4
+_SENTENCE_WORDS = 4
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|\n|[。！？]")
 _OPENING_CHARS = 240
 """Refusals and remarks about missing material stand at the beginning."""
 
@@ -31,8 +35,8 @@ class Verdict:
 
     text: str
     failure: str = ""
-    """``refusal``, ``empty``, ``nothing``, ``echo``, ``truncated``, ``too long``, ``content filter`` or
-    ``only reasoning``.
+    """``refusal``, ``empty``, ``nothing``, ``echo``, ``repetition``, ``truncated``, ``too long``,
+    ``content filter`` or ``only reasoning``.
     """
 
 
@@ -75,7 +79,16 @@ def _failure(text: str, question: Question) -> str:
         return "refusal"
     if source.is_foreign(_NOTHING.fullmatch(opening)) or source.is_foreign(_NO_MATERIAL.match(opening)):
         return "nothing"
-    return "echo" if _echoes(text, question) else ""
+    if _echoes(text, question):
+        return "echo"
+    return "repetition" if _repeats_itself(text, question.material) else ""
+
+
+def _repeats_itself(text: str, material: str) -> bool:
+    """Whether a sentence comes again and again, as small models do when they have lost the thread."""
+    sentences = Counter(squeeze(sentence) for sentence in _SENTENCE_END.split(text))
+    often = [s for s, n in sentences.items() if n >= _SAME_SENTENCES and len(s.split()) >= _SENTENCE_WORDS]
+    return bool(often) and any(squeeze(material).count(sentence) < sentences[sentence] for sentence in often)
 
 
 def _echoes(text: str, question: Question) -> bool:
@@ -121,7 +134,9 @@ def _without_reasoning(text: str, material: str) -> str:
 
 
 _FENCE = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.S)
-_WRAPPER = re.compile(r"\A<(summary|output|answer|response|material\d*)>\s*(.*?)\s*</\1>\Z", re.S | re.I)
+_WRAPPER = re.compile(
+    r"\A<(summary|output|answer|response|article|document|material\d*)>\s*(.*?)\s*</\1>\Z", re.S | re.I
+)
 _SPECIAL = re.compile(r"(?:<\|[a-z_]{1,24}\|>|</s>|<end_of_turn>)\Z")
 _WORDS = r"summary|overview|résumé|zusammenfassung|resumen|riassunto|resumo|samenvatting|streszczenie"
 _PREAMBLE = re.compile(

@@ -150,7 +150,7 @@ BAD = {
     "thoughts only": (behave.think_only, "only reasoning"),
     "filtered": (behave.content_filter, "content filter"),
     "truncated": (behave.truncated, "truncated"),
-    "limit ignored": (behave.says("Pro costs $49 per seat. " * 80), "too long"),
+    "limit ignored": (behave.says(" ".join(f"Plan {i} costs ${i} per seat." for i in range(80))), "too long"),
 }
 
 

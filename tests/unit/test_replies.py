@@ -136,6 +136,21 @@ def test_instruction_that_the_source_holds_is_no_echo() -> None:
     assert failure("Use the source's words, not synonyms.", guide) == ""
 
 
+def test_sentence_that_comes_again_and_again_is_no_summary() -> None:
+    assert failure("Plans change often here. We stop sending them immediately. " * 4) == "repetition"
+    assert failure("\n".join(f"{i}\nNo notice is due to anybody." for i in range(4))) == "repetition"
+
+
+def test_repetition_that_the_source_holds_is_kept() -> None:
+    lines = "Severity one: no notice is due.\nNo credits are paid for this.\n" * 4
+
+    assert failure(lines, Question(lines, ())) == ""
+
+
+def test_sentence_that_comes_three_times_is_kept() -> None:
+    assert failure("Pro costs $49 per seat. " * 3) == ""
+
+
 def test_custom_template_is_recognized_in_an_echo() -> None:
     phrases = PromptTemplate("Fasse den folgenden Text in zwei Sätzen zusammen: {material}").phrases
 
@@ -213,6 +228,7 @@ def test_preamble_alone_is_no_summary(preamble: str) -> None:
     "reply",
     [
         *(f"```\n{SUMMARY}\n```", f"```markdown\n{SUMMARY}\n```", f"<summary>\n{SUMMARY}\n</summary>"),
+        f"<article>\n{SUMMARY}\n</article>",
         *(f"<material>\n{SUMMARY}\n</material>", f"{SUMMARY}<|im_end|>", f"{SUMMARY}</s>"),
         *(f"{SUMMARY}\n\nLet me know if you need anything else!", f"Here is the summary:\n```\n{SUMMARY}\n```"),
     ],
