@@ -37,7 +37,8 @@ def judge_documents(
     """
     found: dict[NodeId, Judged] = {}
     for tree in trees:
-        chunks = [target for target in chunk_targets(tree, recipes) if target.id in tree.stored]
+        wanted = any(stored.kind is NodeKind.CHUNK_SUMMARY for stored in tree.stored.values())
+        chunks = [t for t in chunk_targets(tree, recipes) if t.id in tree.stored] if wanted else []
         upper = document_target(tree, recipes, tree.stored)
         for target in (*chunks, *section_targets(tree, recipes), upper):
             stored = tree.stored.get(target.id)
@@ -72,7 +73,3 @@ def _children(tree: DocumentTree, target: Target) -> tuple[NodeId, ...]:
     if isinstance(target.children, LeafRange):
         return tuple(leaf for leaf, _ in tree.leaves[target.children.first : target.children.last + 1])
     return target.children
-
-
-LEVEL_ONE = (NodeKind.SECTION_SUMMARY, NodeKind.DOCUMENT_SUMMARY)
-"""Kinds that belong to one document and stand above its leaves."""
