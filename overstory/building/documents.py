@@ -12,7 +12,6 @@ from overstory.building.report import StageReport
 from overstory.errors import ExtractionError
 from overstory.extraction import Extracted, extract_document
 from overstory.identity import DocumentId, content_hash, document_id, shard_of
-from overstory.normalization import normalize
 from overstory.parallel import map_batches
 from overstory.record import DocumentRow, ScannedDocument
 
@@ -166,11 +165,7 @@ def _extract_batch(batch: list[tuple[DocumentRow, bytes]]) -> list[tuple[Documen
 
 def _extract(path: str, raw: bytes) -> Extracted | str:
     try:
-        found = extract_document(path, raw)
-        text = normalize(found.text)
-        if not text.strip():
-            return "It holds no text"
-        return replace(found, text=text)
+        return extract_document(path, raw)
     except ExtractionError as error:
         return str(error)
 
