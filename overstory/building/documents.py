@@ -6,6 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
@@ -139,7 +140,8 @@ def _new_row(dataset: str, path: str, ids: set[DocumentId]) -> DocumentRow:
 
 def extracted(ctx: BuildContext, scan: Scan) -> Iterator[list[ScannedDocument]]:
     """The changed documents with their texts, in batches; failures become the document's state."""
-    for results in map_batches(_extract_batch, _batches(ctx, scan.changed), workers=ctx.workers):
+    extract = partial(_extract_batch, max_bytes=ctx.dataset.max_document_bytes)
+    for results in map_batches(extract, _batches(ctx, scan.changed), workers=ctx.workers):
         yield [_scanned(row, result) for row, result in results]
 
 
@@ -159,13 +161,15 @@ def _with_bytes(ctx: BuildContext, row: DocumentRow) -> tuple[DocumentRow, bytes
     return replace(row, raw_hash=_hash(raw), failure=None), raw
 
 
-def _extract_batch(batch: list[tuple[DocumentRow, bytes]]) -> list[tuple[DocumentRow, Extracted | str]]:
-    return [(row, row.failure or _extract(row.path, raw)) for row, raw in batch]
+def _extract_batch(
+    batch: list[tuple[DocumentRow, bytes]], *, max_bytes: int
+) -> list[tuple[DocumentRow, Extracted | str]]:
+    return [(row, row.failure or _extract(row.path, raw, max_bytes)) for row, raw in batch]
 
 
-def _extract(path: str, raw: bytes) -> Extracted | str:
+def _extract(path: str, raw: bytes, max_bytes: int) -> Extracted | str:
     try:
-        return extract_document(path, raw)
+        return extract_document(path, raw, max_bytes=max_bytes)
     except ExtractionError as error:
         return str(error)
 
