@@ -212,15 +212,17 @@ def _closed(text: str) -> str:
     """The text with an end that parts it from what follows."""
     last = _LAST_LETTER.search(text)
     mark = last.group()[0] if last else text[-1]
+    if mark in ":;；：," and text.endswith(mark):
+        return f"{text.rstrip(':;；：, ')}."
     if mark in ".!?…。！？｡؟۔।॥:;；：":
-        return f"{text[:-1].rstrip()}." if mark in ":;；：," and text.endswith(mark) else text
+        return text
     if "\u3040" <= mark <= "\u9fff":
         return f"{text}。"
     return text if "\u0e00" <= mark <= "\u0e7f" else f"{text.rstrip(',')}."
 
 
 def statement(row: Row) -> str:
-    """A table row as a statement with its header: ``Pro: price $49/seat; storage 10 GB``."""
+    """A table row as a statement with its header: ``Pro: Price $49/seat; Storage 10 GB``."""
     cells = [clean(cell) for cell in row.cells]
     header = [clean(cell).strip(" *:") for cell in row.header]
     header += [""] * (len(cells) - len(header))
@@ -234,7 +236,6 @@ def statement(row: Row) -> str:
 def _pair(header: str, cell: str) -> str:
     if not header or header.casefold() in cell.casefold():
         return cell
-    spoken = header if header[1:2].isupper() or not header[0].isupper() else header[0].lower() + header[1:]
-    plain = f"{spoken} {cell}"
+    plain = f"{header} {cell}"
     stated = {fact.value for fact in facts.extract(cell, names=False)}
-    return plain if {fact.value for fact in facts.extract(plain, names=False)} == stated else f"{spoken}: {cell}"
+    return plain if {fact.value for fact in facts.extract(plain, names=False)} == stated else f"{header}: {cell}"

@@ -57,7 +57,7 @@ _WORD_NUMBERS = "|".join((*ONES, *TENS))
 DATE_BRANCHES = rf"""
   (?P<iso>{_FREE}\d{{4}}-\d\d?-\d\d?(?![\d-]){_TIME}
      |{_FREE}\d{{4}}/\d\d?/\d\d?(?![\d/])|{_FREE}\d{{4}}\.\d\d?\.\d\d?(?![\d.]))
- |(?P<cjk>\d{{4}}[ ]?[年년](?:[ ]?\d{{1,2}}[ ]?[月월](?:[ ]?\d{{1,2}}[ ]?[日일])?)?
+ |(?P<cjk>\d{{4}}[ ]?[年년](?![ ]?第)(?:[ ]?\d{{1,2}}[ ]?[月월](?:[ ]?\d{{1,2}}[ ]?[日일])?)?
      |\d{{1,2}}[ ]?[月월][ ]?\d{{1,2}}[ ]?[日일])
  |(?P<dmy>{_FREE}\d{{1,2}}(?P<sep>[/.-])\d{{1,2}}(?P=sep){YEAR}(?![\d/-]))
  |(?P<dayfirst>{_FREE}{_ORDINAL_DAY}(?:{_S}day)?(?:{_S}of)?(?:{_S}|-){MONTH}\b\.?(?:,?(?:{_S}|-){YEAR}\b{_TIME})?)
@@ -142,7 +142,7 @@ LIMIT = re.compile(
      |(?P<gt>\b(?:(?:more|greater|older|longer|larger|higher)\s+than|over|above|exceed(?:s|ed|ing)?|in\s+excess\s+of|beyond)|>)
      |(?P<lt>\b(?:(?:less|fewer|shorter|younger|smaller|lower)\s+than|under|below)|<)
      |(?P<about>\b(?:about|approximately|approx\.?|around|roughly|nearly|almost|circa|estimated\s+at|an\s+estimated|estimated)|~)
-    )[ \t]*\n?[ \t]*{_FILLER}$""",
+    )[ \t]*\n?[ \t]*{_FILLER}[*_]{{0,3}}$""",
     re.VERBOSE | re.ASCII | re.IGNORECASE,
 )
 """What stands before an amount and bounds it."""

@@ -17,15 +17,17 @@ def _spellings(table: str) -> dict[str, str]:
     return units
 
 
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        "january jan;february feb;march mar;april apr;may;june jun;july jul;august aug;september sept sep;october oct"
-        ";november nov;december dec".split(";"),
-        start=1,
-    )
-    for name in names.split()
-}
+def _numbered(groups: str, first: int, step: int = 1) -> dict[str, int]:
+    """Numbers of groups of words, which are parted by semicolons."""
+    parts = enumerate(groups.split(";"))
+    return {word: first + step * number for number, group in parts for word in group.split()}
+
+
+MONTHS = _numbered(
+    "january jan;february feb;march mar;april apr;may;june jun;july jul;august aug;september sept sep;october oct"
+    ";november nov;december dec",
+    first=1,
+)
 
 SCALES = {
     "hundred": 100,
@@ -52,7 +54,8 @@ CURRENCY_CODES = spaced(
 )
 
 CURRENCY_WORDS = _spellings(
-    "USD dollar dollars ドル 米ドル 美元 달러 دولار ดอลลาร์ $; EUR euro euros ユーロ 欧元 歐元 유로 يورو €; JPY yen 円 圓 日元"
+    "USD dollar dollars ドル 米ドル 美元 달러 دولار ดอลลาร์ $; EUR euro euros ユーロ 欧元 歐元"
+    " 유로 يورو €; JPY yen 円 圓 日元"
     " ¥; CNY yuan 人民币 元; INR rupees ₹; CHF francs; GBP ポンド £; KRW 원 ₩; THB บาท; RUB ₽; ILS ₪"
 )
 
@@ -124,18 +127,12 @@ TIGHT_UNITS = {
 }
 """Letters that are units only where they touch the number: 30s, 64K."""
 
-ONES = {
-    word: number
-    for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-        " eighteen nineteen".split(),
-        start=1,
-    )
-}
-TENS = {
-    word: 10 * number
-    for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
-}
+ONES = _numbered(
+    "one;two;three;four;five;six;seven;eight;nine;ten;eleven;twelve;thirteen;fourteen;fifteen;sixteen;seventeen"
+    ";eighteen;nineteen",
+    first=1,
+)
+TENS = _numbered("twenty;thirty;forty;fifty;sixty;seventy;eighty;ninety", first=20, step=10)
 ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 
 LABELS = spaced(
