@@ -22,8 +22,8 @@ from overstory.tree import PASSED_THROUGH
 if TYPE_CHECKING:
     from overstory.ports import Vectors
 
-OVER_FETCH = 2
-"""Vectors read for each one wanted: some may belong to nodes that are not served."""
+SPARE = 4
+"""For so many vectors wanted one more is read: some may belong to nodes that are not served."""
 
 _NEAREST = """
 (select node_id, kind, embedding <#> :query as distance from {table} where {level}
@@ -96,7 +96,7 @@ class PostgresSearch:
 
     def _near(self, sql: str, limit: int, **parameters: object) -> tuple[Candidate, ...]:
         """Read more vectors until enough of them belong to nodes that are served, or there are none left."""
-        fetch = OVER_FETCH * limit
+        fetch = limit + limit // SPARE + 1
         while True:
             rows = self.db.rows(sql, fetch=fetch, **parameters)
             served = [row for row in rows if row[-1]]
