@@ -6,7 +6,7 @@ import warnings
 
 import dagster as dg
 
-from overstory.settings import Settings
+from overstory.settings import Dataset, Settings
 from pipelines.assets.cluster_summaries import cluster_summaries_asset
 from pipelines.assets.document_summaries import document_summaries_asset
 from pipelines.assets.documents import documents_asset
@@ -17,17 +17,8 @@ from pipelines.jobs import build_all, build_changed
 from pipelines.resources.deployment import Deployment
 from pipelines.schedules import nightly
 
-LEVELS = (
-    documents_asset,
-    leaves_asset,
-    document_summaries_asset,
-    memberships_asset,
-    cluster_summaries_asset,
-    index_health_asset,
-)
 
-
-def dataset_definitions(dataset: str) -> dg.Definitions:
+def dataset_definitions(dataset: Dataset) -> dg.Definitions:
     """The assets, jobs and schedule of one dataset."""
     with warnings.catch_warnings():
         # Partitioned checks and backfill policies are new in Dagster 1.13; tests/pipelines would see them change.
@@ -36,12 +27,20 @@ def dataset_definitions(dataset: str) -> dg.Definitions:
         return _dataset_definitions(dataset)
 
 
-def _dataset_definitions(dataset: str) -> dg.Definitions:
-    changed = build_changed(dataset)
+def _dataset_definitions(dataset: Dataset) -> dg.Definitions:
+    name, summarizer = dataset.name, dataset.summarizer.kind
+    changed = build_changed(name)
     return dg.Definitions(
-        assets=[asset(dataset) for asset in LEVELS],
-        jobs=[build_all(dataset), changed],
-        schedules=[nightly(dataset, changed)],
+        assets=[
+            documents_asset(name),
+            leaves_asset(name),
+            document_summaries_asset(name, summarizer),
+            memberships_asset(name),
+            cluster_summaries_asset(name, summarizer),
+            index_health_asset(name),
+        ],
+        jobs=[build_all(name), changed],
+        schedules=[nightly(name, changed)],
     )
 
 
@@ -52,4 +51,4 @@ def shared_definitions() -> dg.Definitions:
 
 def build_definitions(settings: Settings) -> dg.Definitions:
     """The definitions of all datasets of a deployment."""
-    return dg.Definitions.merge(shared_definitions(), *(dataset_definitions(d.name) for d in settings.datasets))
+    return dg.Definitions.merge(shared_definitions(), *(dataset_definitions(dataset) for dataset in settings.datasets))

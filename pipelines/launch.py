@@ -67,10 +67,10 @@ def build(
         BuildInterrupted: A signal ended it; what was finished is kept.
         OverstoryError: Whatever ended the run, as the core raised it.
     """
-    dataset = settings.dataset(dataset).name
+    chosen = settings.dataset(dataset)
     with instances.opened(settings, home) as instance, _quiet():
         _settle_lost(instance, dataset, home)
-        job = dg.Definitions.merge(shared_definitions(), dataset_definitions(dataset)).resolve_job_def(
+        job = dg.Definitions.merge(shared_definitions(), dataset_definitions(chosen)).resolve_job_def(
             build_changed_name(dataset)
         )
         caller = Caller(progress)

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines.assets.stage import Result, finished, level, opened, told
+from pipelines.assets.stage import MARKS, Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
 DESCRIPTION = """One partition: the summaries of the clusters whose id falls into the shard.
 A summary is stale when a member came, went or got another summary, or the model, the prompt or the lengths changed."""
 
 
-def cluster_summaries_asset(dataset: str) -> dg.AssetsDefinition:
+def cluster_summaries_asset(dataset: str, summarizer: str) -> dg.AssetsDefinition:
     """The asset that makes every cluster summary that is not fresh."""
 
-    @level(dataset, after="memberships", kinds={"openai", "postgres"}, description=DESCRIPTION, sharded=True)
+    @level(dataset, after="memberships", kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
     def cluster_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.cluster_summaries import summarize_clusters
         from overstory.building.data_versions import cluster_versions

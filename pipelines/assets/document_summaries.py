@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines.assets.stage import Result, finished, level, opened, told
+from pipelines.assets.stage import MARKS, Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
 DESCRIPTION = """One partition: the summaries of the shard's documents, and of their sections and leaves.
 A summary is stale when its leaves or sections changed, or the model, the prompt or the lengths did."""
 
 
-def document_summaries_asset(dataset: str) -> dg.AssetsDefinition:
+def document_summaries_asset(dataset: str, summarizer: str) -> dg.AssetsDefinition:
     """The asset that makes every summary up to the document that is not fresh."""
 
-    @level(dataset, after="leaves", kinds={"openai", "postgres"}, description=DESCRIPTION, sharded=True)
+    @level(dataset, after="leaves", kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
     def document_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import summary_versions
         from overstory.building.document_summaries import summarize_documents

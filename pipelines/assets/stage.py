@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 OWNER = "team:retrieval"
 
+MARKS = {"extractive": "python", "openai": "openai"}
+"""By kind of summarizer: the mark of summaries in the UI."""
+
 Result = dg.MaterializeResult[Any] | dg.AssetCheckResult
 Body = Callable[[dg.AssetExecutionContext, Deployment], Iterator[Result]]
 

@@ -22,11 +22,18 @@ __all__ = ["llm_server"]
 
 DATASET = "docs"
 
-TEXTS = {
-    f"plans/plan-{number}.md": f"# Plan {number}\n\nThe plan costs ${40 + number} a seat since 2025-0{number}-01.\n\n"
-    f"It allows {number * 100} requests a minute. Support answers within {number} hours.\n"
-    for number in range(1, 9)
-}
+
+def plan(number: int, price: int) -> str:
+    """A document of two leaves, so that its summary takes a call."""
+    limits = "\n\n".join(
+        f"Step {step} of plan {number} allows {number * 100 + step} requests a minute, and support answers within "
+        f"{number + step} hours on working days. Invoices of this step are due after {step + 10} days."
+        for step in range(1, 9)
+    )
+    return f"# Plan {number}\n\nThe plan costs ${price} a seat since 2025-0{number}-01.\n\n{limits}\n"
+
+
+TEXTS = {f"plans/plan-{number}.md": plan(number, 40 + number) for number in range(1, 9)}
 
 
 @dataclass(slots=True)
