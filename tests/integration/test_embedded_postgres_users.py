@@ -13,10 +13,11 @@ import psutil
 import psycopg
 import pytest
 
-from overstory.adapters.embedded_postgres import binaries, layout, remove, start, status
+from overstory.adapters.embedded_postgres import binaries, remove, start, status, stop
 from overstory.adapters.embedded_postgres.account import Account
 from overstory.adapters.embedded_postgres.binaries import find_binaries
-from overstory.errors import EmbeddedServerError, OverstoryError
+from overstory.adapters.embedded_postgres.state import STATE
+from overstory.errors import EmbeddedServerError
 from tests.conftest import discard
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become other users")
@@ -55,15 +56,17 @@ def as_nobody(action: Callable[[], object]) -> object:
     """What ``action`` returns, or the error it raises, when an ordinary user runs it."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+        outcome: object = "the process ended without a word"
         try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
             outcome = action()
-        except OverstoryError as error:
-            outcome = str(error)
-        os.write(writer, pickle.dumps(outcome))
-        os._exit(0)
+        except Exception as error:  # noqa: BLE001 - the test looks at whatever it is
+            outcome = f"{type(error).__name__}: {error}"
+        finally:
+            os.write(writer, pickle.dumps(outcome))
+            os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as answer:
         outcome = pickle.loads(answer.read())
@@ -91,7 +94,7 @@ def test_data_of_a_home_that_the_server_cannot_reach_lies_in_our_own_folder(clos
     start(closed_home)
     data = status(closed_home).data
     assert data is not None
-    assert data.is_relative_to(layout.STATE)
+    assert data.is_relative_to(STATE)
 
 
 def test_a_home_deleted_and_made_anew_starts_empty_and_keeps_the_old_data(closed_home: Path) -> None:
@@ -124,7 +127,7 @@ def test_a_user_goes_on_with_the_server_that_root_started(home_of_nobody: Path) 
 
 def test_a_user_starts_the_server_that_root_stopped(home_of_nobody: Path) -> None:
     start(home_of_nobody)
-    psutil.Process(status(home_of_nobody).pid).kill()
+    stop(home_of_nobody)
     assert as_nobody(lambda: answers(home_of_nobody)) is True
 
 
@@ -177,7 +180,7 @@ def test_files_of_a_user_number_that_changed_are_handed_over(new_home: Path) -> 
         connection.execute("CREATE TABLE kept ()")
     discard_server = status(new_home).data
     assert discard_server is not None
-    psutil.Process(status(new_home).pid).terminate()
+    stop(new_home)
     for path in (discard_server.parent, *discard_server.parent.rglob("*")):
         os.chown(path, 54321, 54321)
     assert answers(new_home)

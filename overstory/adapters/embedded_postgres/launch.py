@@ -136,7 +136,7 @@ def _make_data(layout: Layout, account: Account, binaries: Binaries) -> None:
 
 def _check_version(data: Path) -> None:
     marker = data / "PG_VERSION"
-    found = marker.read_text(encoding="ascii", errors="replace").strip() if marker.exists() else ""
+    found = marker.read_text(encoding="utf-8", errors="replace").strip() if marker.exists() else ""
     if found == MAJOR:
         return
     what = f"was made by Postgres {found}" if found.isdecimal() else "is not a data folder of Postgres"
