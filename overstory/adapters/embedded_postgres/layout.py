@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overstory.adapters.embedded_postgres.account import Account
+from overstory.adapters.embedded_postgres.processes import end_servers
 from overstory.adapters.embedded_postgres.state import STATE, make_state
 from overstory.errors import EmbeddedServerError
 from overstory.home import log_folder
@@ -124,6 +125,7 @@ def _make_state_folder(home: Path, account: Account) -> Path:
     folder = STATE / path_hash(home.resolve())
     if (folder / "data").exists():
         # Its home was deleted and made anew: nobody asked for the old index, and nobody asked to destroy it.
+        end_servers(folder / "data")
         spare = next(p for n in range(1, 10_000) if not (p := folder.with_suffix(f".{n}")).exists())
         folder.rename(spare)
         logger.warning("The data of a deleted home lies in %s", spare)
