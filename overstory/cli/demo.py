@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
+from rich.padding import Padding
 
 import overstory
 from overstory import api
@@ -51,7 +52,7 @@ def run() -> None:
             health = examine(api.open_dataset(dataset, record))
             tables.show("[bold]2.[/] The tree")
             tables.status(status_document(dataset.name, health, record.ledger.spent(dataset.name)))
-            tables.show("[bold]3.[/] Three questions. The answer is the cited context; no model is needed to read it\n")
+            tables.show("[bold]3.[/] Three questions; the answer is the cited context\n")
             for question in load_questions(folder / "gold.json"):
                 _answer(record, dataset, question)
     finally:
@@ -73,14 +74,17 @@ def _answer(record: PostgresRecord, dataset: Dataset, question: Question) -> Non
     served = api.search(record, dataset, question.text)
     tables.show(f"[bold cyan]{escape(question.text)}[/]")
     for rank, hit in enumerate(served.hits[:_CITED], start=1):
-        tables.show(f"  [bold]{rank}.[/] {escape(source_line(hit))}", f"     [dim]{escape(_line(hit, question))}[/]")
+        tables.show(
+            Padding(f"[bold]{rank}.[/] {escape(source_line(hit))}", (0, 0, 0, 2)),
+            Padding(f"[dim]{escape(_line(hit, question))}[/]", (0, 0, 0, 5)),
+        )
     flat = api.search(record, dataset, question.text, leaves=DEPTH, summaries=0)
     tree = _context_of_tree(record, dataset, question)
     total = len(question.nuggets)
     counts = " and ".join(
         f"{_stated(question, hits)} by {name}" for name, hits in (("a flat search", flat.hits), ("the tree", tree))
     )
-    tables.show(f"  of {total} known facts, in {BUDGET_TOKENS:,} tokens each: {counts}\n")
+    tables.show(f"  stated of {total} known facts, in {BUDGET_TOKENS:,} tokens: {counts}\n")
 
 
 def _context_of_tree(record: PostgresRecord, dataset: Dataset, question: Question) -> Sequence[Hit]:
