@@ -46,10 +46,10 @@ def build_dataset(deployment: Deployment, dataset: Dataset, documents: Sequence[
 def plan(folder: Path | None, dataset: str | None, *, as_json: bool) -> None:
     """Print what a build would do."""
     deployment, chosen = for_build(folder, dataset)
-    with deployment.record() as record:
-        for one in chosen:
-            document = plan_document(make_plan(api.open_dataset(one, record)))
-            if as_json:
-                sys.stdout.write(document.model_dump_json(indent=2) + "\n")
-            else:
-                tables.plan(document)
+    for one in chosen:
+        with Bars() as bars, deployment.record() as record:
+            document = plan_document(make_plan(api.open_dataset(one, record, progress=bars)))
+        if as_json:
+            sys.stdout.write(document.model_dump_json(indent=2) + "\n")
+        else:
+            tables.plan(document)

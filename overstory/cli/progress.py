@@ -11,17 +11,21 @@ if TYPE_CHECKING:
 
 
 class Bars:
-    """A bar for each stage on standard error, gone when the work is done.
+    """A bar for each stage on standard error, gone when the work is done; a pulse while no stage has begun.
 
     Use as a context manager; call it as ``ports.Progress``.
     """
 
     def __init__(self) -> None:
         self._tasks: dict[str, TaskID] = {}
-        self._progress: Progress | None = None
+        self._progress = _progress() if sys.stderr.isatty() else None
+        self._opening: TaskID | None = None
 
     def __enter__(self) -> Bars:
-        """Show nothing until the first call."""
+        """Show that the work is being prepared: Postgres may have to start, and Dagster takes seconds to load."""
+        if self._progress is not None:
+            self._progress.start()
+            self._opening = self._progress.add_task("starting", total=None)
         return self
 
     def __exit__(
@@ -33,30 +37,30 @@ class Bars:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Move a stage's bar."""
-        if not sys.stderr.isatty():
+        if self._progress is None:
             if done >= total:
                 sys.stderr.write(f"{_words(stage)}: {total:,}\n")
             return
-        progress = self._started()
+        if self._opening is not None:
+            self._progress.remove_task(self._opening)
+            self._opening = None
         if stage not in self._tasks:
-            self._tasks[stage] = progress.add_task(_words(stage), total=total)
-        progress.update(self._tasks[stage], completed=done, total=total)
+            self._tasks[stage] = self._progress.add_task(_words(stage), total=total)
+        self._progress.update(self._tasks[stage], completed=done, total=total)
 
-    def _started(self) -> Progress:
-        if self._progress is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-            self._progress = Progress(
-                TextColumn("{task.description:<20}"),
-                BarColumn(bar_width=32),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._progress.start()
-        return self._progress
+def _progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description:<20}"),
+        BarColumn(bar_width=32),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
 
 
 def _words(stage: str) -> str:
