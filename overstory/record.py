@@ -249,6 +249,10 @@ class Summaries(Protocol):
         """Texts of summaries."""
         ...
 
+    def facts_kept(self, dataset: str, kind: NodeKind, shards: Collection[int] | None = None) -> list[tuple[int, int]]:
+        """(facts of the source, those kept) of each usable summary of a kind over documents."""
+        ...
+
     def save(self, dataset: str, rows: Sequence[SummaryRow], language: str) -> None:
         """Insert or replace summaries."""
         ...

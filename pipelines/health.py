@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from overstory.nodes import NodeKind
 from pipelines import plots
 from pipelines.reporting import markdown_table
 
@@ -83,6 +84,24 @@ def states(level: LevelHealth) -> Mapping[str, int]:
 
 def _name(level: LevelHealth) -> str:
     return level.kind.value.replace("_", " ")
+
+
+def facts_kept(ctx: BuildContext, shards: list[int], *, changed: bool) -> dict[str, dg.MetadataValue]:
+    """The share of the sources' facts that document summaries keep, with a picture when they ``changed``.
+
+    A document without facts has no share and stands in no average.
+    """
+    found = ctx.record.summaries.facts_kept(ctx.name, NodeKind.DOCUMENT_SUMMARY, shards)
+    shares = [100 * kept / facts for facts, kept in found if facts]
+    shown: dict[str, dg.MetadataValue] = {"summaries without facts": dg.MetadataValue.int(len(found) - len(shares))}
+    if shares:
+        shown["facts kept, average %"] = dg.MetadataValue.float(round(sum(shares) / len(shares), 1))
+        if changed:
+            bins = [5.0 * step for step in range(21)]
+            shown["facts kept"] = plots.histogram(
+                shares, "% of a source's facts that its summary keeps", "documents", bins
+            )
+    return shown
 
 
 def cluster_sizes(ctx: BuildContext, *, changed: bool) -> dict[str, dg.MetadataValue]:

@@ -33,6 +33,11 @@ schedule_storage:
   module: dagster_postgres.schedule_storage
   class: PostgresScheduleStorage
   config: *database
+# What a step prints is not kept: it might be a document's text. It also would take the terminal away from a build
+# on the command line.
+compute_logs:
+  module: dagster._core.storage.noop_compute_log_manager
+  class: NoOpComputeLogManager
 telemetry:
   enabled: false
 nux:

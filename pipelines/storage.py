@@ -17,7 +17,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
 from dagster._serdes import ConfigurableClassData, serialize_value
 from dagster_postgres import PostgresEventLogStorage
-from dagster_postgres.utils import pg_url_from_config
+from dagster_postgres.utils import create_pg_engine, pg_url_from_config
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -31,11 +31,17 @@ class ShardEventLogStorage(PostgresEventLogStorage):
         cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, Any]
     ) -> ShardEventLogStorage:
         """The storage that ``dagster.yaml`` describes."""
-        return cls(
-            inst_data=inst_data,
-            postgres_url=pg_url_from_config(config_value),
-            should_autocreate_tables=config_value.get("should_autocreate_tables", True),
-        )
+        url = pg_url_from_config(config_value)
+        create = config_value.get("should_autocreate_tables", True)
+        storage = cls(inst_data=inst_data, postgres_url=url, should_autocreate_tables=create)
+        # Dagster opens a connection for every statement; a build writes a hundred events one by one.
+        storage._engine = create_pg_engine(url, None, isolation_level="AUTOCOMMIT", pool_size=1, pool_pre_ping=True)
+        return storage
+
+    def dispose(self) -> None:
+        """Give the connection back."""
+        super().dispose()
+        self._engine.dispose()
 
     @classmethod
     def config_type(cls) -> UserConfigSchema:

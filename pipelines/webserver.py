@@ -23,7 +23,7 @@ from pipelines import instance as instances
 from pipelines.runs import ADDRESS_FILE
 
 START_SECONDS = 120.0
-STOP_SECONDS = 4.0
+STOP_SECONDS = 2.5
 POLL_SECONDS = 0.25
 LOG = "dagster.log"
 SWITCHED_FILE = "switched-on"
@@ -57,7 +57,7 @@ def dev(
     environ = dict(os.environ)
     folder = instances.prepare(settings, home, environ)
     log = log_folder(home) / LOG
-    with _processes(folder, environ, host, port, log) as process:
+    with suppress(KeyboardInterrupt), _interruptible(), _processes(folder, environ, host, port, log) as process:
         _wait_until_served(process, address, log)
         (folder / ADDRESS_FILE).write_text(address, encoding="utf-8")
         switch_on_new(address, folder / SWITCHED_FILE)
@@ -140,14 +140,22 @@ def _watch(process: subprocess.Popen[bytes], log: Path) -> None:
     Raises:
         OverstoryError: The server ended by itself.
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         process.wait()
     except KeyboardInterrupt:
         return
-    finally:
-        signal.signal(signal.SIGTERM, before)
     raise _ended(log)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, and Ctrl-C also where a shell has started this in the background."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ended(log: Path) -> OverstoryError:

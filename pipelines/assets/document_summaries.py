@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from pipelines import health
 from pipelines.assets.stage import MARKS, Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
@@ -22,6 +23,7 @@ def document_summaries_asset(dataset: str, summarizer: str) -> dg.AssetsDefiniti
         with opened(context, deployment) as stage:
             report = finished(summarize_documents(stage.ctx, stage.shards))
             versions = summary_versions(stage.ctx, stage.shards)
-        yield from told(context, report, versions)
+            kept = health.facts_kept(stage.ctx, stage.shards, changed=report.total.written > 0)
+        yield from told(context, report, versions, kept)
 
     return document_summaries

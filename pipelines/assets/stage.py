@@ -108,7 +108,12 @@ def finished(report: StageReport) -> StageReport:
     return report
 
 
-def told(context: dg.AssetExecutionContext, report: StageReport, versions: Mapping[int, str]) -> Iterator[Result]:
+def told(
+    context: dg.AssetExecutionContext,
+    report: StageReport,
+    versions: Mapping[int, str],
+    more: Mapping[str, dg.MetadataValue] | None = None,
+) -> Iterator[Result]:
     """The result of a sharded asset, then the events of its shards and of the whole: the last event counts."""
     results = reporting.shard_results(report, versions, versions)
     events.report_checks(context, results)
@@ -116,4 +121,4 @@ def told(context: dg.AssetExecutionContext, report: StageReport, versions: Mappi
         metadata=reporting.stage_metadata(report), check_results=[events.check_result(context.asset_key, results)]
     )
     events.report_shards(context, results)
-    events.report_whole(context, reporting.overview(report))
+    events.report_whole(context, {**reporting.overview(report), **(more or {})})

@@ -79,6 +79,12 @@ from summary s join document d on d.id = s.document_id
 where s.dataset = :dataset and {which}
 """
 
+_FACTS_KEPT = f"""
+select cast(s.fact_check ->> 'facts' as int), cast(s.fact_check ->> 'kept' as int)
+from summary s join document d on d.id = s.document_id
+where s.dataset = :dataset and s.kind = :kind and s.failure is null and s.fact_check is not null and {IN_SHARDS}
+"""
+
 _ANSWERS = """
 select a.child_hash, a.recipe_hash, a.text
 from answer a
@@ -124,6 +130,11 @@ class PostgresSummaries:
         """Texts of summaries."""
         found = self.db.rows("select id::text, text from summary where id = any(cast(:ids as uuid[]))", ids=list(nodes))
         return {NodeId(node): text for node, text in found}
+
+    def facts_kept(self, dataset: str, kind: NodeKind, shards: Collection[int] | None = None) -> list[tuple[int, int]]:
+        """(facts of the source, those kept) of each usable summary of a kind over documents."""
+        found = self.db.rows(_FACTS_KEPT, dataset=dataset, kind=kind.value, shards=listed(shards))
+        return [(facts, kept) for facts, kept in found]
 
     def save(self, dataset: str, rows: Sequence[SummaryRow], language: str) -> None:
         """Insert or replace summaries."""
