@@ -56,9 +56,13 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="print the summaries too")
     arguments = parser.parse_args()
+    url = os.environ.get("OVERSTORY_TEST_LLM_URL")
+    if url is None:
+        print("Nothing measured: OVERSTORY_TEST_LLM_URL is not set; see the first lines of this file")
+        return
     chosen = requests(arguments.documents)
     model = OpenAISummarizer(
-        base_url=os.environ["OVERSTORY_TEST_LLM_URL"],
+        base_url=url,
         model="smollm2",
         tokenizer=OpenAITokenizer(),
         concurrency=arguments.concurrency,

@@ -1,4 +1,4 @@
-"""Run a command beside a small real language model, as ``make test-llm`` does.
+"""Run a command beside a small real language model, as the tests in ``tests/llm`` need it.
 
     python -m benchmarks.real_model_server -- .venv/bin/pytest -m llm tests/llm
 
@@ -82,8 +82,11 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--home", type=Path, default=HOME, help="virtual environment of the server")
-    parser.add_argument("command", nargs="+", help="what to run beside it")
+    parser.add_argument("command", nargs="*", help="what to run beside it; without one, nothing is done")
     options = parser.parse_args(arguments)
+    if not options.command:
+        parser.print_help()
+        return 0
     options.home.mkdir(parents=True, exist_ok=True)
     with serving(options.home, options.home / "server.log") as url:
         environment = {**os.environ, "OVERSTORY_TEST_LLM_URL": url}
