@@ -105,9 +105,8 @@ def survival(documents: Sequence[Document], share: float, method: Method) -> tup
 
 def report(name: str, texts: list[str], methods: dict[str, Method]) -> None:
     documents = [each for each in map(document, texts) if each.distinct >= FEWEST_FACTS]
-    print(
-        f"\n{name}: {len(documents)} documents with {FEWEST_FACTS} or more facts, {sum(d.distinct for d in documents)} facts"
-    )
+    facts = sum(each.distinct for each in documents)
+    print(f"\n{name}: {len(documents)} documents with {FEWEST_FACTS} or more facts, {facts} facts")
     for label, method in methods.items():
         start = time.process_time()
         cells = [survival(documents, share, method) for share in SHARES]

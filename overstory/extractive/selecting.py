@@ -6,8 +6,9 @@ import heapq
 import math
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from overstory.extractive.blocks import BlockKind
@@ -28,7 +29,9 @@ TOPIC_WEIGHT = 6.0
 LEAD_WEIGHT = 2.5
 """What the first statement of a source is worth beside its words: it says what the source is about."""
 PART_WEIGHT = 6.0
-"""What it is worth that a part is represented, where parts are told apart."""
+"""What it is worth that a part is represented, where parts are told apart; less by a statement of a few words."""
+PART_TOKENS = 25
+"""A statement of this many tokens represents its part."""
 DECISION_WEIGHT = 0.5
 ENOUGH_FACTS = 0.85
 """Share of a source's facts for which the target is passed: the floor of 0.70 with a margin (seeds: the chapter)."""
@@ -100,6 +103,8 @@ def _readability(unit: Unit) -> float:
         factor *= 0.7
     if unit.opens_list:
         factor *= 0.3
+    if unit.text.endswith("?"):
+        factor *= 0.4
     short = unit.text.isascii() and unit.kind is not BlockKind.ROW
     if short and unit.text.count(" ") < (3 if unit.opens_list else 1):
         factor *= 0.1
@@ -113,31 +118,36 @@ class _Coverage:
     """What the chosen statements state."""
 
     weights: dict[str, float]
-    separate: bool
     wanted: float
     """Distinct facts that the target is passed for."""
-    facts: set[tuple[FactKind, str]]
-    words: set[str]
-    parts: set[int]
+    share_tokens: float
+    """A part's fair share of the target; 0 where parts are not told apart."""
+    facts: set[tuple[FactKind, str]] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    parts: Counter[int] = field(default_factory=Counter)
+    """Tokens chosen of each part."""
 
     def gain(self, candidate: Candidate) -> float:
+        """What choosing the candidate would bring; never more than it would have brought before."""
         stated = sum(FACT_WEIGHTS[fact[0]] for fact in candidate.facts - self.facts)
         topic = sum(self.weights.get(word, 0.0) for word in candidate.words - self.words)
         early = 1.0 + 1.0 / (1.0 + candidate.unit.place)
-        part = PART_WEIGHT if self.separate and candidate.unit.section.part not in self.parts else 0.0
-        return (
-            stated + TOPIC_WEIGHT * early * topic + candidate.bonus * (stated + topic > 0) + part
-        ) * candidate.readability
+        worth = stated + TOPIC_WEIGHT * early * topic + candidate.bonus * (stated + topic > 0)
+        if self.share_tokens:
+            spent = self.parts[candidate.unit.section.part]
+            worth /= 1.0 + spent / self.share_tokens
+            worth += 0.0 if spent else PART_WEIGHT * min(1.0, candidate.tokens / PART_TOKENS)
+        return worth * candidate.readability
 
     def lacks(self, candidate: Candidate) -> bool:
         """Whether the candidate is worth passing the target for."""
         more = len(self.facts) < self.wanted and bool(candidate.facts - self.facts)
-        return more or (self.separate and candidate.unit.section.part not in self.parts)
+        return more or bool(self.share_tokens and not self.parts[candidate.unit.section.part])
 
     def add(self, candidate: Candidate) -> None:
         self.facts |= candidate.facts
         self.words |= candidate.words
-        self.parts.add(candidate.unit.section.part)
+        self.parts[candidate.unit.section.part] += candidate.tokens
 
 
 def select(
@@ -154,7 +164,8 @@ def select(
     """
     stated = len(set().union(*(candidate.facts for candidate in found)))
     weights = salience([candidate.words for candidate in found], titles)
-    coverage = _Coverage(weights, separate, ENOUGH_FACTS * stated, set(), set(), set())
+    share = target_tokens / max(1, len(titles)) if separate else 0.0
+    coverage = _Coverage(weights, ENOUGH_FACTS * stated, share)
     heap = [(-_ratio(coverage.gain(c), c), n, 0) for n, c in enumerate(found)]
     heapq.heapify(heap)
     chosen: list[Candidate] = []

@@ -11,7 +11,7 @@ from overstory.extractive.markup import clean
 from overstory.extractive.selecting import Candidate, candidates, select
 from overstory.extractive.units import NONE, Material, material
 
-VERSION = "2"
+VERSION = "1"
 """Part of every recipe hash: raise it whenever the same texts would give another summary."""
 
 _OUTLINE_CHARS = 4_000
@@ -45,7 +45,10 @@ def summarize(
     titles = [title.text for title in found.titles]
     chosen = select(statements, titles, target_tokens, max_tokens, separate=separate)
     text = _supported(chosen, titles, max_tokens, count, source_facts)
-    return text or _clipped([unit.text for unit in found.units] or [_outline(found, source)], max_tokens, count)
+    if text:
+        return text
+    told = [unit.text for unit in found.units] or [_outline(found, source)]
+    return _clipped(told, max_tokens, count, lambda clipped: _supports(source_facts, clipped))
 
 
 def _joined(parts: Sequence[str], *, separate: bool) -> tuple[str, list[tuple[int, int]]]:
@@ -74,10 +77,14 @@ def _supported(
     if _supports(source_facts, text):
         return text
     sound = [candidate for candidate in chosen if _supports(source_facts, candidate.unit.text)]
-    text = fit(sound, titles, limit, count)
-    return (
-        text if _supports(source_facts, text) else fit([_unheaded(c) for c in sound], [""] * len(titles), limit, count)
-    )
+    kept: list[Candidate] = []
+    text = ""
+    for candidate in map(_unheaded, sound):
+        longer = fit([*kept, candidate], titles, limit, count)
+        if _supports(source_facts, longer):
+            kept.append(candidate)
+            text = longer
+    return text
 
 
 def _supports(source_facts: Sequence[facts.Fact], text: str) -> bool:
@@ -96,13 +103,19 @@ def _outline(found: Material, source: str) -> str:
     return told or clean(source[:_OUTLINE_CHARS])
 
 
-def _clipped(texts: Sequence[str], limit: int, count: Count) -> str:
+def _clipped(texts: Sequence[str], limit: int, count: Count, supported: Callable[[str], bool]) -> str:
     """The first text that fits; where none does, the beginning of the first."""
-    fitting = next((text for text in texts if count(text) <= limit), None)
+    fitting = next((text for text in texts if count(text) <= limit and supported(text)), None)
     if fitting is not None:
         return fitting
     low, high = 0, len(texts[0])
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(f"{texts[0][:middle].rstrip()}…") <= limit else (low, middle - 1)
-    return f"{texts[0][:low].rstrip()}…" if low else ""
+        low, high = (middle, high) if count(_cut(texts[0], middle)) <= limit else (low, middle - 1)
+    while low and not supported(_cut(texts[0], low)):
+        low = max(texts[0].rfind(" ", 0, low), 0)
+    return _cut(texts[0], low) if low else ""
+
+
+def _cut(text: str, length: int) -> str:
+    return f"{text[:length].rstrip()}…"

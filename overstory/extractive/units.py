@@ -172,7 +172,10 @@ class _Reader:
         first = not self.title.text and self.place == 0 and self.section.ordinal == 0
         if not found or len(found[1].split()) > (12 if first else 7) or len(text) - found.end() < 12:
             return 0, NONE
-        if found.re is _RUN_IN and (len(text) - found.end() < 40 or found[1].startswith("Note that")):
+        sentence = first and text.rstrip()[-1:] in ".!?。"
+        if found.re is _RUN_IN and (
+            found[1].startswith("Note that") or (len(text) - found.end() < 40 and not sentence)
+        ):
             return 0, NONE
         asked = self.source[block.start + found.end(1)] == "?"
         label = self._label(block.start + found.start(1), block.start + found.end(1) + asked)

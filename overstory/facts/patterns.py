@@ -171,7 +171,7 @@ NAME = re.compile(
 """Several capitalized words, a word with capitals inside, or an acronym."""
 ADDRESS = re.compile(r"(?:://|\]\(/|\bwww\.)[^\s<>]*$", re.ASCII)
 """A place inside a URL."""
-NUMBERING = re.compile(r"[.)][ \t]+[\"'*_(]*[A-Z\u00c0-\uffff]|(?<=\d\.\d)\d?[ \t]+[\"'*_(]*[A-Z][a-z]")
+NUMBERING = re.compile(r"[.)][ \t]+[\"'*_(]*[A-Z\u00c0-\uffff]|(?<=\d\.\d)\d?[ \t]+[\"'*_]*[A-Z][a-z]")
 """What follows a number that numbers an item or a heading at the start of its line."""
 HEADED = re.compile(r"[.):]?[ \t]+[\"'*_(]*[A-Z\u00c0-\uffff]")
 """Likewise where the line is marked as a heading."""

@@ -31,9 +31,10 @@ def versions(hit: Hit) -> Iterator[Reading]:
 def numbers_a_line(plain: str, start: int, end: int) -> bool:
     """Whether a number stands at the start of a line and a capital behind it: 4.2 License."""
     begin = plain.rfind("\n", max(0, start - _INDENT), start)
-    if (begin < 0 and start > _INDENT) or plain[begin + 1 : start].strip(" #*\t=>"):
+    marks = plain[begin + 1 : start].lstrip()
+    if (begin < 0 and start > _INDENT) or marks.strip(" #*\t=>") or marks.startswith("* "):
         return False
-    heading = "#" in plain[begin + 1 : start]
+    heading = "#" in marks
     return (HEADED if heading else NUMBERING).match(plain, end) is not None
 
 

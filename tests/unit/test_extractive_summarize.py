@@ -55,6 +55,10 @@ def test_summary_of_a_policy_reads_as_expected() -> None:
     )
 
 
+def test_statement_whose_cleaning_makes_a_fact_is_left_out() -> None:
+    assert summarize(["Wait `3` days. It costs $5."], 100, 100, count) == "It costs $5."
+
+
 def test_code_never_enters_a_summary() -> None:
     assert "timeout" not in summarize([POLICY], 400, 400, count)
 

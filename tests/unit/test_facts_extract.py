@@ -152,6 +152,11 @@ def test_versions(text: str, value: str) -> None:
     assert gated(text) == [("version", value)]
 
 
+@pytest.mark.parametrize("entry", ["* 1.3.9 Fixes", "1.3.9 (May 22nd, 2003)", "- 1.3.9 Fixes"])
+def test_version_that_opens_a_changelog_entry_numbers_no_heading(entry: str) -> None:
+    assert gated(entry)[0] == ("version", "1.3.9")
+
+
 def test_versions_listed_behind_one_are_versions() -> None:
     assert gated("Python 2.7, 3.5 and 3.6") == [("version", "2.7"), ("version", "3.5"), ("version", "3.6")]
 
