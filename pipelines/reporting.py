@@ -59,9 +59,9 @@ def _status(tally: Tally) -> str:
     return "partial" if tally.failed else "complete"
 
 
-def overview(report: StageReport) -> dict[str, dg.MetadataValue]:
+def overview(report: StageReport, more: Mapping[str, dg.MetadataValue] | None = None) -> dict[str, dg.MetadataValue]:
     """What the whole stage did, for people to look at: totals, failures by kind, and the shards that were touched."""
-    metadata = {**stage_metadata(report), **counts(report.total)}
+    metadata = {**stage_metadata(report), **counts(report.total), **(more or {})}
     if report.problems:
         metadata["failures by kind"] = failures_by_kind(report.problems)
         metadata["failures"] = failure_table(report.problems)

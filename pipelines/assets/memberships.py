@@ -25,8 +25,6 @@ def memberships_asset(dataset: str) -> dg.AssetsDefinition:
             version = membership_version(stage.ctx)
             total = report.total
             sizes = health.cluster_sizes(stage.ctx, changed=bool(total.written or total.deleted))
-        yield dg.MaterializeResult(
-            metadata={**reporting.overview(report), **sizes}, data_version=dg.DataVersion(version)
-        )
+        yield dg.MaterializeResult(metadata=reporting.overview(report, sizes), data_version=dg.DataVersion(version))
 
     return memberships

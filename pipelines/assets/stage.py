@@ -121,4 +121,4 @@ def told(
         metadata=reporting.stage_metadata(report), check_results=[events.check_result(context.asset_key, results)]
     )
     events.report_shards(context, results)
-    events.report_whole(context, {**reporting.overview(report), **(more or {})})
+    events.report_whole(context, reporting.overview(report, more))

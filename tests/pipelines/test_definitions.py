@@ -63,7 +63,7 @@ def test_every_asset_is_described_in_three_lines(definitions: dg.Definitions) ->
         assert len(node.description.splitlines()) <= 3
 
 
-def test_nightly_schedule_asks_for_one_run_over_all_shards(definitions: dg.Definitions) -> None:
+def test_case_62_nightly_schedule_asks_for_one_run_over_all_shards(definitions: dg.Definitions) -> None:
     schedule = definitions.get_repository_def().get_schedule_def("docs__nightly")
     data = schedule.evaluate_tick(dg.build_schedule_context())
     assert [
