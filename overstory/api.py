@@ -79,6 +79,7 @@ def open_dataset(
     Raises:
         SettingsError: The dataset's name belongs to another source in this record.
     """
+    from overstory.adapters.extractors import LibraryExtractor
     from overstory.adapters.folder_source import FolderSource
     from overstory.adapters.tokenizers import OpenAITokenizer
 
@@ -89,6 +90,7 @@ def open_dataset(
         dataset=dataset,
         record=record,
         source=FolderSource(Path(dataset.source), dataset.include, dataset.exclude, dataset.max_document_bytes),
+        extractor=LibraryExtractor(),
         embedder=open_embedding(dataset),
         summarizer=_summarizer(dataset, tokenizer, processes),
         tokenizer=tokenizer,

@@ -85,15 +85,13 @@ class Extractor(Protocol):
         ...
 
 
-def extract_document(
-    name: str, raw: bytes, *, extractor: Extractor | None = None, max_bytes: int = MAX_BYTES
-) -> Extracted:
+def extract_document(name: str, raw: bytes, *, extractor: Extractor, max_bytes: int = MAX_BYTES) -> Extracted:
     """The text of a file, by its suffix and first bytes.
 
     Args:
         name: The file's path within its source: its suffix counts, and messages name it. Nothing is opened.
         raw: The file's bytes.
-        extractor: Reads HTML, PDF, DOCX and EPUB; the libraries of ADR 0002 if None.
+        extractor: Reads HTML, PDF, DOCX and EPUB.
         max_bytes: Larger files are refused.
 
     Raises:
@@ -107,7 +105,7 @@ def extract_document(
     if kind in (PDF, DOCX, EPUB, HTML):
         if kind in (DOCX, EPUB):
             _check_package(name, raw, kind, max_bytes * _MOST_EXPANSION)
-        found = (extractor or _library()).extract(name, raw, kind)
+        found = extractor.extract(name, raw, kind)
     else:
         found = Extracted(decode(raw, name=f"'{name}'"), "", kind)
     text = normalize(found.text)
@@ -182,9 +180,3 @@ def _title(name: str, text: str, own: str, kind: str) -> str:
     if kind not in _TITLED:
         return stem
     return front_matter_title(text) or first_heading(text) or normalize(own)[:MOST_TITLE_CHARS] or stem
-
-
-def _library() -> Extractor:
-    from overstory.adapters.extractors import LibraryExtractor
-
-    return LibraryExtractor()

@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from overstory.building.report import StageReport
+from overstory.extraction import Extractor
 from overstory.identity import DocumentId
 from overstory.ports import Embedder, Progress, Source, Summarizer, Tokenizer
 from overstory.record import Record
@@ -25,6 +26,8 @@ class BuildContext:
     dataset: Dataset
     record: Record
     source: Source
+    extractor: Extractor
+    """Sent to worker processes, so it can be pickled."""
     embedder: Embedder
     summarizer: Summarizer
     tokenizer: Tokenizer

@@ -11,7 +11,7 @@ from functools import partial
 from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
 from overstory.errors import ExtractionError
-from overstory.extraction import Extracted, extract_document
+from overstory.extraction import Extracted, Extractor, extract_document
 from overstory.identity import DocumentId, content_hash, document_id, shard_of
 from overstory.parallel import map_batches
 from overstory.record import DocumentRow, ScannedDocument
@@ -140,7 +140,7 @@ def _new_row(dataset: str, path: str, ids: set[DocumentId]) -> DocumentRow:
 
 def extracted(ctx: BuildContext, scan: Scan) -> Iterator[list[ScannedDocument]]:
     """The changed documents with their texts, in batches; failures become the document's state."""
-    extract = partial(_extract_batch, max_bytes=ctx.dataset.max_document_bytes)
+    extract = partial(_extract_batch, extractor=ctx.extractor, max_bytes=ctx.dataset.max_document_bytes)
     for results in map_batches(extract, _batches(ctx, scan.changed), workers=ctx.workers):
         yield [_scanned(row, result) for row, result in results]
 
@@ -162,14 +162,14 @@ def _with_bytes(ctx: BuildContext, row: DocumentRow) -> tuple[DocumentRow, bytes
 
 
 def _extract_batch(
-    batch: list[tuple[DocumentRow, bytes]], *, max_bytes: int
+    batch: list[tuple[DocumentRow, bytes]], *, extractor: Extractor, max_bytes: int
 ) -> list[tuple[DocumentRow, Extracted | str]]:
-    return [(row, row.failure or _extract(row.path, raw, max_bytes)) for row, raw in batch]
+    return [(row, row.failure or _extract(row.path, raw, extractor, max_bytes)) for row, raw in batch]
 
 
-def _extract(path: str, raw: bytes, max_bytes: int) -> Extracted | str:
+def _extract(path: str, raw: bytes, extractor: Extractor, max_bytes: int) -> Extracted | str:
     try:
-        return extract_document(path, raw, max_bytes=max_bytes)
+        return extract_document(path, raw, extractor=extractor, max_bytes=max_bytes)
     except ExtractionError as error:
         return str(error)
 

@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from overstory.adapters.extractors import LibraryExtractor
 from overstory.errors import ExtractionError
 from overstory.extraction import (
     DOCX,
@@ -102,7 +103,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
 def test_what_cannot_be_read_is_reported_in_one_line_by_name(kind: str) -> None:
     name, raw, reason = BROKEN[kind]
     with pytest.raises(ExtractionError) as caught:
-        extract_document(f"in/{name}", raw, max_bytes=2000)
+        extract_document(f"in/{name}", raw, max_bytes=2000, extractor=LibraryExtractor())
     assert f"'in/{name}' {reason}" in str(caught.value) or reason in str(caught.value)
     assert caught.value.hint
     assert "\n" not in str(caught.value)
@@ -127,7 +128,7 @@ def encrypted(raw: bytes) -> bytes:
 
 def test_an_encrypted_package_is_refused() -> None:
     with pytest.raises(ExtractionError, match="is encrypted"):
-        extract_document("a.docx", encrypted(docx(paragraph("x"))))
+        extract_document("a.docx", encrypted(docx(paragraph("x"))), extractor=LibraryExtractor())
 
 
 def test_a_scan_is_told_from_an_empty_document() -> None:
@@ -149,12 +150,12 @@ def test_a_scan_is_told_from_an_empty_document() -> None:
     ],
 )
 def test_the_title_is_the_documents_own_else_the_stem_of_its_name(name: str, text: str, title: str) -> None:
-    assert extract_document(name, text.encode()).title == title
+    assert extract_document(name, text.encode(), extractor=LibraryExtractor()).title == title
 
 
 def test_front_matter_and_markup_are_kept() -> None:
     text = "---\ntitle: T\n---\n\n# H\n\n| a | b |\n|---|---|\n| 1 | 2 |"
-    assert extract_document("a.md", f"{text}\n".encode()).text == text
+    assert extract_document("a.md", f"{text}\n".encode(), extractor=LibraryExtractor()).text == text
 
 
 def test_a_format_of_the_library_without_a_heading_takes_its_own_title() -> None:
@@ -173,31 +174,35 @@ def test_html_becomes_markdown_without_scripts_and_metadata() -> None:
         "<script>steal()</script><p>Zürich &lt;b&gt;</p><img alt=logo src='data:image/png;base64,AAAA'>"
         "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></body></html>"
     )
-    text = extract_document("a.html", page.encode()).text
+    text = extract_document("a.html", page.encode(), extractor=LibraryExtractor()).text
     assert text.startswith("# Head\n\nZürich")
     assert "| a" in text
     assert not {"steal", "hidden", "AAAA", "title:"} & set(text.replace("(", " ").replace(":", ": ").split())
 
 
 def test_the_title_of_a_page_without_headings_is_its_title_element() -> None:
-    assert extract_document("a.html", b"<title>T &amp; U</title><p>text").title == "T & U"
+    assert extract_document("a.html", b"<title>T &amp; U</title><p>text", extractor=LibraryExtractor()).title == "T & U"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "iso8859-2", "utf-16"])
 def test_the_declared_encoding_of_a_page_is_believed(encoding: str) -> None:
     page = f"<html><head><meta charset={encoding}></head><p>Příliš žluťoučký kůň</p></html>"
-    assert extract_document("a.html", page.encode(encoding)).text == "Příliš žluťoučký kůň"
+    assert (
+        extract_document("a.html", page.encode(encoding), extractor=LibraryExtractor()).text == "Příliš žluťoučký kůň"
+    )
 
 
 def test_docx_becomes_markdown() -> None:
     row = "<w:tr>" + "".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in ("a", "b")) + "</w:tr>"
-    text = extract_document("a.docx", docx(paragraph("Größe &amp; Preis") + f"<w:tbl>{row}{row}</w:tbl>")).text
+    text = extract_document(
+        "a.docx", docx(paragraph("Größe &amp; Preis") + f"<w:tbl>{row}{row}</w:tbl>"), extractor=LibraryExtractor()
+    ).text
     assert text.startswith("Größe & Preis\n\n| a | b")
 
 
 def test_entities_and_tabs_of_docx_are_text() -> None:
     body = paragraph("AT&amp;T &#8212; a &lt; b") + "<w:p><w:r><w:t>Total</w:t><w:tab/><w:t>500</w:t></w:r></w:p>"
-    assert extract_document("a.docx", docx(body)).text == "AT&T — a < b\n\nTotal\t500"
+    assert extract_document("a.docx", docx(body), extractor=LibraryExtractor()).text == "AT&T — a < b\n\nTotal\t500"
 
 
 def test_an_epub_is_read_in_the_order_of_its_spine() -> None:
@@ -212,14 +217,16 @@ def test_an_epub_is_read_in_the_order_of_its_spine() -> None:
     )
     chapters = {"OPS/one .xhtml": "<p>first</p>", "OPS/text/two.xhtml": "<p>second</p>"}
     raw = package({"META-INF/container.xml": container, "OPS/book.opf": book, **chapters})
-    assert extract_document("a.epub", raw) == Extracted("first\n\nsecond", "Title & more", EPUB)
+    assert extract_document("a.epub", raw, extractor=LibraryExtractor()) == Extracted(
+        "first\n\nsecond", "Title & more", EPUB
+    )
 
 
 @pytest.mark.parametrize("part", ["META-INF/container.xml", "word/document.xml"])
 @pytest.mark.parametrize("content", ["", "<", "<a/>", "<!DOCTYPE x>"])
 def test_a_package_with_a_damaged_part_is_reported(part: str, content: str) -> None:
     with pytest.raises(ExtractionError, match=r"is damaged|holds no text"):
-        extract_document("a.docx", package({part: content}))
+        extract_document("a.docx", package({part: content}), extractor=LibraryExtractor())
 
 
 def test_importing_extraction_loads_no_library() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from overstory.adapters.extractors import LibraryExtractor
 from overstory.adapters.tokenizers import OpenAITokenizer
 from overstory.chunking import chunk
 from overstory.errors import ExtractionError
@@ -33,7 +34,9 @@ pytestmark = pytest.mark.skipif(not ROWS, reason="the sample files of ../shared 
 
 @pytest.mark.parametrize("row", READABLE, ids=lambda row: str(row["file"]))
 def test_the_text_of_a_real_file_holds_what_a_reader_sees(row: dict[str, Any]) -> None:
-    text = " ".join(extract_document(row["file"], (FOLDER / row["file"]).read_bytes()).text.split())
+    text = " ".join(
+        extract_document(row["file"], (FOLDER / row["file"]).read_bytes(), extractor=LibraryExtractor()).text.split()
+    )
     assert [expected for expected in row["expect"] if expected not in text] == []
 
 
@@ -41,12 +44,12 @@ def test_the_text_of_a_real_file_holds_what_a_reader_sees(row: dict[str, Any]) -
 def test_a_real_file_without_text_is_reported(outcome: str) -> None:
     name = REFUSED[outcome]
     with pytest.raises(ExtractionError, match=REASONS[outcome]):
-        extract_document(name, (FOLDER / name).read_bytes())
+        extract_document(name, (FOLDER / name).read_bytes(), extractor=LibraryExtractor())
 
 
 @pytest.mark.parametrize("row", READABLE, ids=lambda row: str(row["file"]))
 def test_the_chunks_of_a_real_file_rebuild_its_text(row: dict[str, Any]) -> None:
-    text = extract_document(row["file"], (FOLDER / row["file"]).read_bytes()).text
+    text = extract_document(row["file"], (FOLDER / row["file"]).read_bytes(), extractor=LibraryExtractor()).text
     chunks = chunk(text, OpenAITokenizer())
     assert "".join(text[each.start : each.end] for each in chunks) == text == normalize(text)
     assert max(each.tokens for each in chunks) <= 256
