@@ -23,14 +23,14 @@ check: setup ## Lint, format, types, lock file, secrets
 test: setup ## Run the tests; T="tests/unit -k name" chooses some
 	@scripts/test $(T)
 
-test-llm: setup ## Run the tests that need a real language model server
-	@scripts/test -m llm $(T)
+test-llm: setup ## Set a small real model's server up in .tools and run the tests that need one
+	$(PY) -m benchmarks.real_model_server -- $(PY) -m pytest -m llm tests/llm $(T)
 
 bench: setup ## Run the benchmarks; B="search" chooses one of benchmarks/
 	@set -e; for name in $(or $(B),$(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))); do \
 		echo "== $$name"; $(PY) -m benchmarks.$$name; done
 
-demo: setup ## Build and query a sample index offline, in under a minute
+demo: setup ## Build and query a sample index offline, in seconds after the downloads
 	.venv/bin/overstory demo
 
 dev: setup ## Serve the Dagster UI for the index of this folder

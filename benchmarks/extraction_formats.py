@@ -73,7 +73,8 @@ def pypdfium2_mammoth_html_to_markdown() -> Extract:
 def overstory() -> Extract:
     """What came of it: the product's own decisions around the chosen libraries."""
     extract_document = import_module("overstory.extraction").extract_document
-    return lambda kind, raw: str(extract_document(f"file.{kind}", raw, extractor=LibraryExtractor()).text)
+    extractor = import_module("overstory.adapters.extractors").LibraryExtractor()
+    return lambda kind, raw: str(extract_document(f"file.{kind}", raw, extractor=extractor).text)
 
 
 def docling() -> Extract:
