@@ -80,7 +80,7 @@ def _supported(
     kept: list[Candidate] = []
     text = ""
     for candidate in map(_unheaded, sound):
-        longer = fit([*kept, candidate], titles, limit, count)
+        longer = fit([*kept, candidate], [""] * len(titles), limit, count)
         if _supports(source_facts, longer):
             kept.append(candidate)
             text = longer

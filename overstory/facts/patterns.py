@@ -52,6 +52,7 @@ _CODES = "|".join(sorted(CURRENCY_CODES))
 _SYMBOL = rf"(?:(?:US|CA|AU|NZ|HK|[CAS])?[ ]?\$|[€£¥₹₩₽₪]|(?:{_CODES})[ ]?[$€£¥]?)"
 _SCALE = r"(?:[ \t-]?(?:thousand|million|billion|trillion|mn|bn)\b|[kKmMBbT]\b)"
 _ONE_AMOUNT = rf"{NUMBER}(?:{_S}?{_SCALE})?"
+_PRERELEASE = r"(?:\.x|-?(?:a|b|rc|alpha|beta|dev|post)\.?\d*)?"
 _WORD_NUMBERS = "|".join((*ONES, *TENS))
 
 DATE_BRANCHES = rf"""
@@ -86,8 +87,9 @@ QUARTER_BRANCHES = rf"""
 AMOUNT_BRANCHES = rf"""
   (?P<money>(?<![\w$]){_SYMBOL}{_S}?{_ONE_AMOUNT}(?:{_S}\d+{_S}?(?:million|thousand)\b)?
      (?:(?:[ ]?-[ ]?[$€£¥]?|{_S}to{_S}){_ONE_AMOUNT}(?![\w%]))?(?:[ ]?(?:{_CODES})\b)?)
- |(?P<version>(?<![\w/.-])[vV](?:ersions?\b|er\.)?[ ]?(?:is[ ]|:[ ])?
-      \d+(?:\.\d+)*(?:\.x|(?:-?(?:a|b|rc|alpha|beta|dev|post))\.?\d*)?(?![\w`]|[ ]?[=:(\[])
+ |(?P<version>(?<![\w/.-])[vV](?:ersions?\b|er\.)[ ]?(?:is[ ]|:[ ])?\d+(?:\.\d+)*{_PRERELEASE}(?!\.?\w)
+     |(?<![\w/.-])[vV]\d+(?:\.\d+)+{_PRERELEASE}(?!\.?\w)
+     |(?<![\w/.-])[vV]\d+{_PRERELEASE}(?!\.?\w|[`]|[ ]?[=:(\[])
      |{_FREE}\d+(?:\.\d+){{2,}}(?:[-.]?(?:a|b|rc|alpha|beta|dev|post)\.?\d*)?(?![\w-])(?!\.\d)
      |{_FREE}\d+\.\d+(?:-?(?:a|b|rc|alpha|beta)\.?\d+)(?![\w-]))
  |(?P<number>(?<=between[ ]){NUMBER}{_S}and{_S}{NUMBER}

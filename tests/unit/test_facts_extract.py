@@ -145,6 +145,8 @@ def test_quantities_have_a_unit_and_their_limit(text: str, value: str) -> None:
         ("v2.3.1-rc1", "2.3.1-rc1"),
         ("3.12.0 final", "3.12.0"),
         ("Python 3.6", "3.6"),
+        ("Specification v1.0: an overview", "1.0"),
+        ("see `v1.2`", "1.2"),
         ("Node.js 18.2", "18.2"),
     ],
 )
@@ -184,6 +186,7 @@ def test_change_from_one_amount_to_another_is_two_facts() -> None:
         "127.0.0.1",
         "at 10:30 today",
         "limit=10",
+        "v5: TypeForm",
         "two options",
         "may",
         "manylinux_2_17_x86_64",
