@@ -44,6 +44,14 @@ def money(usd: float) -> str:
     return "free" if usd == 0 else f"${usd:,.4f}" if usd < 1 else f"${usd:,.2f}"
 
 
+def short(number: int) -> str:
+    """A large number in few characters: 950, 12.3k, 201M."""
+    for factor, letter in ((1_000_000, "M"), (1_000, "k")):
+        if number >= factor:
+            return f"{number / factor:.3g}{letter}" if number < 1000 * factor else f"{number / factor:,.0f}{letter}"
+    return str(number)
+
+
 def duration(seconds: float) -> str:
     """Seconds as a person says them."""
     if seconds < 90:
@@ -61,13 +69,15 @@ def words(name: str) -> str:
 def build(document: BuildDocument) -> None:
     """What a build did, stage by stage, and what failed."""
     head = f"{document.dataset}: built in {duration(document.seconds)}"
-    table = _table("stage", "written", "unchanged", "deleted", "failed", "calls", "tokens", "cost", "time", title=head)
+    paid = any(stage.calls for stage in document.stages)
+    costs = ("calls", "tokens", "cost") if paid else ()
+    table = _table("stage", "written", "unchanged", "deleted", "failed", *costs, "time", title=head)
     for stage in document.stages:
+        spent = (f"{stage.calls:,}", short(stage.tokens_in + stage.tokens_out), money(stage.usd)) if paid else ()
         table.add_row(
             words(stage.stage),
-            *(f"{n:,}" for n in (stage.written, stage.unchanged, stage.deleted, stage.failed, stage.calls)),
-            f"{stage.tokens_in + stage.tokens_out:,}",
-            money(stage.usd),
+            *(f"{n:,}" for n in (stage.written, stage.unchanged, stage.deleted, stage.failed)),
+            *spent,
             duration(stage.seconds),
         )
     show(table)
