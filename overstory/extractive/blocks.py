@@ -129,7 +129,7 @@ class _Parser:
         return False
 
     def _stated_in_literal(self, line: Line) -> None:
-        if self.literal >= 0 and states_a_number(line.bare):
+        if self.skipped < 0 and states_a_number(line.bare):
             begin = line.start + line.indent
             self.blocks.append(Block(BlockKind.ITEM, begin, begin + len(line.bare)))
 
@@ -201,7 +201,7 @@ class _Parser:
         if not (is_border(bare) or is_row(bare) or ("|" in bare and is_delimiter(following))):
             return None
         found, after = rows(lines, number)
-        if not found:
+        if not found and not is_border(bare):
             return None
         self._flush()
         self.blocks += [Block(BlockKind.ROW, row.start, row.end, row) for row in found]

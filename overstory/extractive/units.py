@@ -237,7 +237,7 @@ def statement(row: Row) -> str:
 
 
 def _pair(header: str, cell: str) -> str:
-    if not header or header.casefold() in cell.casefold():
+    if set(header.casefold().split()) <= set(cell.casefold().split()):
         return cell
     plain = f"{header} {cell}"
     stated = {fact.value for fact in facts.extract(cell, names=False)}

@@ -65,7 +65,8 @@ DATE_BRANCHES = rf"""
  |(?P<span>\b{MONTH}\.?{_S}\d{{1,2}}[ ]?-[ ]?\d{{1,2}},?{_S}{YEAR}\b)
  |(?P<monthfirst>\b{MONTH}\b\.?(?:{_S}|-){_ORDINAL_DAY}(?![\d.]\d|[\w%]|:\d)(?:,?(?:{_S}|-){YEAR}\b{_TIME})?)
  |(?P<month>\b{MONTH}\b\.?(?:,?{_S}of{_S}|,?{_S}|-){YEAR}\b(?!,\d))
- |(?P<years>{_FREE}{YEAR}[ ]?-[ ]?{YEAR}\b(?![-.]\d)|(?<=[Mm]id-){YEAR}\b)
+ |(?P<years>{_FREE}{YEAR}[ ]?-[ ]?{YEAR}\b(?![-.]\d)|(?<=[Mm]id-){YEAR}\b
+     |(?:(?<=[Tt]he[ ])|(?<=early[ ])|(?<=late[ ]))(?:1[5-9]|20)\d0s\b)
  |(?P<isomonth>{_FREE}(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?![\w-]))
 """
 

@@ -27,7 +27,10 @@ def date(read: Callable[[str], str | None]) -> Reader:
 
 
 def years(hit: Hit) -> Iterator[Reading]:
-    """A range of years, or the one of mid-2025."""
+    """A range of years, a decade, or the year of mid-2025."""
+    if hit.match.group().endswith("s"):
+        yield Reading(FactKind.DATE, *hit.match.span(), hit.match.group())
+        return
     first, *last = _YEARS.findall(hit.match.group())
     if not last or first < last[0]:
         yield Reading(FactKind.DATE, *hit.match.span(), "..".join((first, *last)))

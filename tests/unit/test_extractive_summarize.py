@@ -141,3 +141,26 @@ def test_summary_is_bounded_supported_deterministic_and_never_empty(
     assert check(source, extract(summary)).unsupported == ()
     assert bool(summary) == any(map(str.isalnum, "".join(parts)))
     assert summary == summarize(parts, limit, limit, count, separate=separate)
+
+
+def test_question_that_opens_a_paragraph_needs_no_colon() -> None:
+    text = "# Plans\n\n**What does it cost?** It costs $49 a month for each of the seats.\n"
+    assert summarize([text], 100, 100, count) == (
+        "Plans: What does it cost? It costs $49 a month for each of the seats."
+    )
+
+
+def test_title_that_does_not_fit_gives_way_to_the_statement() -> None:
+    text = f"# {'Very long title words ' * 5}\n\nIt costs $49.\n"
+    assert summarize([text], 8, 8, count) == "It costs $49."
+
+
+def test_heading_that_says_nothing_is_not_told() -> None:
+    text = "# Plan\n\n## Introduction\n\nIt costs $49 a month.\n"
+    assert summarize([text], 100, 100, count) == "Plan: It costs $49 a month."
+
+
+def test_policies_in_the_plural_are_one_topic_word() -> None:
+    from overstory.extractive.salience import words
+
+    assert words("policies") == words("policy")

@@ -107,3 +107,61 @@ def test_statement_knows_its_heading_and_the_words_that_open_its_paragraph() -> 
 
 def test_parenthesis_whose_other_half_is_elsewhere_goes() -> None:
     assert statements("It works (since 2017. And so on.)") == ["It works (since 2017.", "And so on."]
+
+
+def test_line_of_a_literal_block_that_states_a_number_is_kept() -> None:
+    text = "For example::\n\n    3.3.0  # Language release\n    x = 3\n\nEnd of it."
+    assert statements(text) == ["For example.", "3.3.0 # Language release.", "End of it."]
+
+
+def test_body_of_a_skipped_directive_is_left_out() -> None:
+    assert statements("As here::\n\n.. code-block:: sh\n\n   wait 30 seconds now\n\nEnd of it.") == [
+        "As here.",
+        "End of it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (".. [1] A note of 30 days.\n", ["A note of 30 days."]),
+        (".. note:: Mind the step.\n", ["Mind the step."]),
+        (".. warning::\n\n   Mind the step.\n", ["Mind the step."]),
+        (">>> x\n1\n\nAfter it.\n", ["After it."]),
+        ("[a]: http://example.org\nAfter it.\n", ["After it."]),
+        ("---\nlayout: x\n---\nAfter it.\n", ["After it."]),
+        ("# SPDX-License-Identifier: MIT\n\nAfter it.\n", ["After it."]),
+        (
+            "Note that what follows: this is only a longer sentence.",
+            ["Note that what follows: this is only a longer sentence."],
+        ),
+        ("(It ends here.) And so on.", ["(It ends here.)", "And so on."]),
+        ("It is (so. It is not).", ["It is (so.", "It is not."]),
+        ("ログは保存されます", ["ログは保存されます。"]),
+        ("====\nno table", ["no table."]),
+        ("==== ====\nbroken\n\nAfter it.", ["broken.", "After it."]),
+    ],
+)
+def test_blocks_read_as_what_they_hold(text: str, told: list[str]) -> None:
+    assert statements(text) == told
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("a | b | c\n--|---|---\nx | 1 GB | 2\n", ["x: b 1 GB; c 2."]),
+        ("| a | b | c |\n|---|---|---|\n|  | y | z |\n", ["b y; c z."]),
+        ("| a | b | c |\n|---|---|---|\n| x | - |  |\n", ["x."]),
+        ("==== ====\na    b\n==== ====\nx    y\n     z\n==== ====\n", ["x: b y z."]),
+        ("==== ====\na    b\n==== ====\nlonger name  y\n==== ====\n", ["longer name: b y."]),
+    ],
+)
+def test_rows_of_uneven_tables(table: str, told: list[str]) -> None:
+    assert statements(table) == told
+
+
+def test_header_fields_give_the_title_and_leave_out_addresses() -> None:
+    text = "PEP: 1\nTitle: Purpose\nAuthor: A <a@b.org>\nStatus: Active\nCreated: 13-Jun-2000\n\nText.\n"
+    found = material([(0, len(text))], text)
+    assert found.titles[0].text == "Purpose"
+    assert [unit.text for unit in found.units] == ["PEP: 1.", "Status: Active.", "Created: 13-Jun-2000.", "Text."]

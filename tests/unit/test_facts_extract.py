@@ -33,10 +33,14 @@ def gated(text: str) -> list[tuple[str, str]]:
         ("in September 2022", "2022-09"),
         ("since 2019,", "2019"),
         ("mid-2025", "2025"),
+        ("in the 1980s", "1980s"),
         ("by June 30", "--06-30"),
         ("2019-2023", "2019..2023"),
         ("March 3-5, 2025", "2025-03-03..2025-03-05"),
         ("December 1, 2020 12:00 UTC", "2020-12-01T12:00Z"),
+        ("7月1日", "--07-01"),
+        ("on 2025/3/14", "2025-03-14"),
+        ("13 March 2025 at 2:30 p.m.", "2025-03-13T14:30"),
         ("2025年7月1日", "2025-07-01"),
         ("２０２５年７月", "2025-07"),
     ],
@@ -57,6 +61,7 @@ def test_dates_have_iso_values(text: str, value: str) -> None:
         ("H1 2025", "2025-H1"),
         ("FY2026", "FY2026"),
         ("fiscal year 1930", "FY1930"),
+        ("第三季度", "Q3"),
         ("2025年第3四半期", "2025-Q3"),
     ],
 )
@@ -129,6 +134,13 @@ def test_percentages(text: str, value: str) -> None:
         ("1 000 users", "1000 user"),
         ("1,000 users", "1000 user"),
         ("a threshold of 0.70", "0.7"),
+        ("30 days or less", "<=30 day"),
+        ("two hundred thousand users", "200000 user"),
+        ("saw 7 bodies", "7 body"),
+        ("in 4 boxes", "4 box"),
+        ("some 5 million", "5000000"),
+        ("64K", "64 K"),
+        ("3x faster", "3 x"),
         ("18か月間", "18 month"),
         ("๓๐ วัน", "30 day"),
         ("الحد ٤٩", "49"),
@@ -185,6 +197,11 @@ def test_change_from_one_amount_to_another_is_two_facts() -> None:
         "http://example.org/2022/10/08/v160",
         "127.0.0.1",
         "at 10:30 today",
+        "Item A 3.5",
+        "31/31/2025",
+        "2025-13-01",
+        "2023-2019",
+        "H3 2025",
         "limit=10",
         "v5: TypeForm",
         "two options",
@@ -205,7 +222,9 @@ def test_line_end_does_not_part_a_number_from_its_unit() -> None:
 
 
 def test_names_are_reported_without_the_word_that_opens_a_sentence() -> None:
-    names = [fact.value for fact in extract("The Atlas Gateway by GitHub uses TLS.") if fact.kind is FactKind.NAME]
+    names = [
+        fact.value for fact in extract("The Atlas Gateway by GitHub uses TLS. See Above.") if fact.kind is FactKind.NAME
+    ]
     assert names == ["Atlas Gateway", "GitHub", "TLS"]
 
 
