@@ -26,7 +26,12 @@ _WORDS = {"stage", "summaries", "cause", "level", "kind", "state", "node"}
 
 def _table(*columns: str, title: str = "") -> Table:
     table = Table(
-        box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", padding=(0, 1, 0, 0)
+        box=box.SIMPLE_HEAD,
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        padding=(0, 0),
+        show_edge=False,
     )
     for column in columns:
         table.add_column(column, justify="left" if column in _WORDS else "right", no_wrap=True)
@@ -48,7 +53,8 @@ def short(number: int) -> str:
     """A large number in few characters: 950, 12.3k, 201M."""
     for factor, letter in ((1_000_000, "M"), (1_000, "k")):
         if number >= factor:
-            return f"{number / factor:.3g}{letter}" if number < 1000 * factor else f"{number / factor:,.0f}{letter}"
+            scaled = number / factor
+            return f"{scaled:,.0f}{letter}" if scaled >= 100 else f"{scaled:.3g}{letter}"
     return str(number)
 
 
