@@ -42,6 +42,8 @@ def show(*parts: RenderableType) -> None:
     """Print parts to standard output."""
     for part in parts:
         console.print(part)
+        if isinstance(part, Table):
+            console.print()
 
 
 def money(usd: float) -> str:
