@@ -20,7 +20,7 @@ from overstory.identity import ClusterId
 LLOYD_STEPS = 3
 """More steps change cohesion by less than 0.001."""
 
-ROUNDS = 8
+ROUNDS = 16
 """Rounds towards the fixed point of the rule at most; most corpora need two or three."""
 
 _HYSTERESIS_SHARE = 3
