@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
@@ -17,7 +18,6 @@ from pipelines.deployment import SETTINGS_VARIABLE, read_settings, settings_file
 from pipelines.jobs import ALL_SHARDS, CAUSE_TAG
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests" / "golden" / "definitions.json"
 
 SETTINGS = configuration.parse({"datasets": {"docs": {"source": "docs"}, "wiki": {"source": "wiki"}}}, folder=None)
 
@@ -49,11 +49,8 @@ def picture(definitions: dg.Definitions) -> dict[str, object]:
     }
 
 
-def test_definitions_are_those_recorded(definitions: dg.Definitions) -> None:
-    found = picture(definitions)
-    if os.environ.get("OVERSTORY_UPDATE_GOLDEN"):
-        GOLDEN.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    assert found == json.loads(GOLDEN.read_text(encoding="utf-8"))
+def test_definitions_are_those_recorded(definitions: dg.Definitions, check_golden: Callable[[str, str], None]) -> None:
+    check_golden("definitions.json", json.dumps(picture(definitions), indent=2) + "\n")
 
 
 def test_every_asset_is_described_in_three_lines(definitions: dg.Definitions) -> None:
