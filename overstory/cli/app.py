@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
+from overstory.cli.terminal import one_line
 from overstory.errors import OverstoryError
 
 app = typer.Typer(
@@ -22,27 +26,38 @@ DatasetOption = Annotated[str | None, typer.Option("--dataset", "-d", help="Name
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (schemas: docs/schemas).")]
 FolderArgument = Annotated[Path | None, typer.Argument(help="Folder of documents; without it, overstory.toml says.")]
 
-PARTIAL = 3
-"""Exit status of a build that made everything but some documents."""
+MISUSED = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+"""Exit statuses as shells give them for the signals SIGINT and SIGPIPE."""
 
 
 def main() -> None:
     """Run the command line; an error is one line and a status, never a stack trace."""
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """The exit status of a command."""
     try:
-        app(standalone_mode=False)
+        return int(app(arguments, standalone_mode=False) or 0)
     except OverstoryError as error:
-        sys.stderr.write(f"overstory: {error}\n")
-        sys.exit(error.exit_status)
-    except typer.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
-        sys.stderr.write("overstory: Interrupted. What was finished is kept; run the command again to go on\n")
-        sys.exit(130)
-    except typer.Exit as exit_:
-        sys.exit(exit_.exit_code)
+        _complain(str(error))
+        return error.exit_status
+    except TyperException as error:
+        _complain(f"{str(error).rstrip('.')}. See: overstory --help")
+        return MISUSED
+    except (typer.Abort, KeyboardInterrupt):
+        _complain("Interrupted. What was finished is kept; run the command again to go on")
+        return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+        # The reader has gone (| head): nothing more can be written, and the interpreter must not try at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _complain(message: str) -> None:
+    sys.stderr.write(f"overstory: {one_line(message)}\n")
 
 
 @app.command()
@@ -57,8 +72,9 @@ def build(
     """Bring the index in line with the documents: only what changed is made."""
     from overstory.cli import building
 
-    if not building.run(folder, dataset, document or [], as_json=as_json):
-        raise typer.Exit(PARTIAL)
+    status = building.run(folder, dataset, document or [], as_json=as_json)
+    if status:
+        raise typer.Exit(status)
 
 
 @app.command()

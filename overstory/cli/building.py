@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from pydantic import BaseModel
 
 from overstory import api
 from overstory.building.plan import plan as make_plan
@@ -13,22 +16,43 @@ from overstory.cli import tables
 from overstory.cli.deployment import Deployment, for_build
 from overstory.cli.documents import BuildDocument
 from overstory.cli.progress import Bars
+from overstory.cli.terminal import one_line
 from overstory.cli.views import build_document, plan_document
+from overstory.errors import BuildInterrupted, OverstoryError
 from overstory.settings import Dataset
 
+PARTIAL = 3
+"""Exit status of a build that made everything but some documents."""
 
-def run(folder: Path | None, dataset: str | None, documents: Sequence[str], *, as_json: bool) -> bool:
-    """Build datasets one after the other; False if some document could not be made."""
+
+def run(folder: Path | None, dataset: str | None, documents: Sequence[str], *, as_json: bool) -> int:
+    """Build datasets one after the other, whatever becomes of each; returns the exit status of the worst."""
     deployment, chosen = for_build(folder, dataset)
-    whole = True
+    done: list[BuildDocument] = []
+    errors: list[OverstoryError] = []
     for one in chosen:
-        document = build_dataset(deployment, one, documents)
-        whole = whole and not document.partial
-        if as_json:
-            sys.stdout.write(document.model_dump_json(indent=2) + "\n")
+        try:
+            done.append(build_dataset(deployment, one, documents))
+        except BuildInterrupted:
+            raise
+        except OverstoryError as error:
+            errors.append(error)
+            sys.stderr.write(f"overstory: {one_line(f'{one.name}: {error}' if len(chosen) > 1 else str(error))}\n")
         else:
-            tables.build(document)
-    return whole
+            if not as_json:
+                tables.build(done[-1])
+    if as_json:
+        _print_json(done, alone=len(chosen) == 1)
+    return max([error.exit_status for error in errors] or [PARTIAL if any(d.partial for d in done) else 0])
+
+
+def _print_json(documents: Sequence[BaseModel], *, alone: bool) -> None:
+    """One document as it is; those of several datasets as an array."""
+    if alone:
+        for document in documents:
+            sys.stdout.write(document.model_dump_json(indent=2) + "\n")
+    else:
+        sys.stdout.write(json.dumps([document.model_dump(mode="json") for document in documents], indent=2) + "\n")
 
 
 def build_dataset(deployment: Deployment, dataset: Dataset, documents: Sequence[str] = ()) -> BuildDocument:
@@ -46,10 +70,11 @@ def build_dataset(deployment: Deployment, dataset: Dataset, documents: Sequence[
 def plan(folder: Path | None, dataset: str | None, *, as_json: bool) -> None:
     """Print what a build would do."""
     deployment, chosen = for_build(folder, dataset)
+    planned = []
     for one in chosen:
         with Bars() as bars, deployment.record() as record:
-            document = plan_document(make_plan(api.open_dataset(one, record, progress=bars)))
-        if as_json:
-            sys.stdout.write(document.model_dump_json(indent=2) + "\n")
-        else:
-            tables.plan(document)
+            planned.append(plan_document(make_plan(api.open_dataset(one, record, progress=bars))))
+        if not as_json:
+            tables.plan(planned[-1])
+    if as_json:
+        _print_json(planned, alone=len(chosen) == 1)

@@ -17,6 +17,7 @@ from overstory.building.health import examine
 from overstory.cli import tables
 from overstory.cli.building import build_dataset
 from overstory.cli.deployment import Deployment
+from overstory.cli.terminal import one_line
 from overstory.cli.views import status_document
 from overstory.errors import SettingsError
 from overstory.evaluation.nuggets import Question, load_questions, stated
@@ -75,8 +76,8 @@ def _answer(record: PostgresRecord, dataset: Dataset, question: Question) -> Non
     tables.show(f"[bold cyan]{escape(question.text)}[/]")
     for rank, hit in enumerate(served.hits[:_CITED], start=1):
         tables.show(
-            Padding(f"[bold]{rank}.[/] {escape(source_line(hit))}", (0, 0, 0, 2)),
-            Padding(f"[dim]{escape(_line(hit, question))}[/]", (0, 0, 0, 5)),
+            Padding(f"[bold]{rank}.[/] {escape(one_line(source_line(hit)))}", (0, 0, 0, 2)),
+            Padding(f"[dim]{escape(one_line(_line(hit, question)))}[/]", (0, 0, 0, 5)),
         )
     flat = api.search(record, dataset, question.text, leaves=DEPTH, summaries=0)
     tree = _context_of_tree(record, dataset, question)

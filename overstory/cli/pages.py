@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from overstory.cli.tables import show, words
+from overstory.cli.terminal import one_line, printable
 from overstory.nodes import NodeKind, NodeState
 from overstory.retrieval.context import source_line
 from overstory.retrieval.hits import Hit, SearchResult
@@ -24,7 +25,7 @@ def search(result: SearchResult) -> None:
         show("Nothing was found")
         return
     for rank, hit in enumerate(result.hits, start=1):
-        show(_head(rank, hit), Padding(Text(_shortened(hit.readable)), (0, 0, 1, 4)))
+        show(_head(rank, hit), Padding(Text(printable(_shortened(hit.readable))), (0, 0, 1, 4)))
     composition = result.composition
     kinds = ", ".join(f"{count} {words(kind)}" for kind, count in composition.kinds.items())
     show(f"composition: {kinds}; {composition.stale} not fresh")
@@ -34,7 +35,7 @@ def _head(rank: int, hit: Hit) -> str:
     state = "[green]fresh[/]" if hit.state is NodeState.FRESH else f"[yellow]{hit.state}: {escape(hit.reason)}[/]"
     via = words(str(hit.matched_via))
     return (
-        f"[bold]{rank:>2}.[/] {escape(source_line(hit))}\n"
+        f"[bold]{rank:>2}.[/] {escape(one_line(source_line(hit)))}\n"
         f"    [dim]level {hit.level}  score {hit.score:.4f}  via {via}  {hit.node_id[:8]}[/]  {state}"
     )
 
@@ -51,14 +52,14 @@ def node(view: NodeView) -> None:
     state = view.state if view.state is NodeState.FRESH else f"{view.state}: {view.reason}"
     show(
         f"[bold]{words(view.kind)}[/] {view.node_id}",
-        escape(" > ".join((where, *view.headings)) + place),
+        escape(one_line(" > ".join((where, *view.headings)) + place)),
         f"level {view.level}   {view.tokens:,} tokens   {escape(state)}",
     )
     if view.facts is not None:
         facts = view.facts
         lost = f"; lost: {', '.join(facts.lost[:_RELATIVES_SHOWN])}" if facts.lost else ""
-        show(escape(f"facts: {facts.kept} of {facts.facts} kept{lost}"))
-    show("", Padding(Text((view.context + view.text).strip()), (0, 0, 1, 2)))
+        show(escape(one_line(f"facts: {facts.kept} of {facts.facts} kept{lost}")))
+    show("", Padding(Text(printable((view.context + view.text).strip())), (0, 0, 1, 2)))
     _relatives("part of", view.parents)
     _relatives("made from", view.children)
     if view.kind is not NodeKind.LEAF and not view.children:
@@ -70,6 +71,6 @@ def _relatives(heading: str, nodes: Sequence[NodeRef]) -> None:
         return
     show(f"[bold]{heading}[/]")
     for one in nodes[:_RELATIVES_SHOWN]:
-        show(f"  {one.node_id[:8]}  {words(one.kind):<17} {escape(one.label)}")
+        show(f"  {one.node_id[:8]}  {words(one.kind):<17} {escape(one_line(one.label))}")
     if len(nodes) > _RELATIVES_SHOWN:
         show(f"  … and {len(nodes) - _RELATIVES_SHOWN:,} more (--json lists them all)")

@@ -16,6 +16,7 @@ from overstory.cli.documents import (
     PriceDocument,
     StatusDocument,
 )
+from overstory.cli.terminal import one_line
 
 console = Console(highlight=False)
 
@@ -95,9 +96,9 @@ def build(document: BuildDocument) -> None:
 def problems(reasons: Sequence[str], notes: Sequence[str]) -> None:
     """What failed and what should be known, a line each."""
     for note in notes:
-        console.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
+        console.print(f"[yellow]note[/] {escape(one_line(note))}", soft_wrap=True)
     for reason in reasons[:_PROBLEMS_SHOWN]:
-        console.print(f"[red]failed[/] {escape(reason)}", soft_wrap=True)
+        console.print(f"[red]failed[/] {escape(one_line(reason))}", soft_wrap=True)
     if len(reasons) > _PROBLEMS_SHOWN:
         console.print(f"… and {len(reasons) - _PROBLEMS_SHOWN:,} more (--json lists them all)")
 
@@ -158,11 +159,11 @@ def status(document: StatusDocument) -> None:
 def document_status(document: DocumentStatusDocument) -> None:
     """One document: where it is, the state of its nodes, and the run that last touched it."""
     show(
-        f"[bold]{escape(document.path)}[/]",
+        f"[bold]{escape(one_line(document.path))}[/]",
         f"document {document.document_id}   shard {document.shard}   {document.leaves:,} leaves",
     )
     if document.failure:
-        show(f"[red]failed[/] {escape(document.failure)}")
+        show(f"[red]failed[/] {escape(one_line(document.failure))}")
     table = _table("level", "kind", "state", "cause", "node")
     for node in document.nodes:
         table.add_row(str(node.level), words(node.kind), node.state, node.cause or "", node.node_id)
