@@ -12,7 +12,7 @@ from overstory import settings as configuration
 from overstory.building.context import BuildContext, no_progress
 from overstory.errors import SettingsError
 from overstory.home import create_home, find_home, refuse_inside
-from overstory.identity import DocumentId, document_id, with_parameters
+from overstory.identity import DocumentId, with_parameters
 from overstory.settings import Dataset, OpenAISummarizer, Settings
 from overstory.sizes import parameters
 
@@ -220,9 +220,11 @@ def choose_documents(ctx: BuildContext, names: Iterable[str]) -> frozenset[Docum
     Raises:
         SettingsError: Neither the record nor the source has such a document.
     """
-    by_name = {row.path: row.id for row in ctx.record.documents.rows(ctx.name)}
-    by_name |= {document: document for document in by_name.values()}
-    by_name |= {file.path: document_id(ctx.name, file.path) for file in ctx.source.files() if file.path not in by_name}
+    from overstory.building.documents import identify
+
+    found = identify(ctx)
+    by_name = {document: document for document in found.known} | {path: row.id for path, row in found.rows.items()}
+    by_name = {row.path: row.id for row in found.missing} | by_name
     chosen = set()
     for name in names:
         if name not in by_name:

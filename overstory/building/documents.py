@@ -43,23 +43,25 @@ class Scan:
 def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Bring the record's documents in line with the source; texts that changed become new versions."""
     report = StageReport(STAGE)
-    ctx.record.ensure_dataset(ctx.name, ctx.dataset.source)
     scan = compare(ctx, shards)
+    ctx.record.ensure_dataset(ctx.name, ctx.dataset.source)
     report.notes += scan.notes
     _remove(ctx, scan.gone, report)
     if scan.moves:
         ctx.record.documents.move(scan.moves)
     done = 0
     for batch in extracted(ctx, scan):
-        with ctx.record.transaction() as record:
-            record.documents.save_scan(ctx.name, batch)
+        differing = [item for item in batch if item.text is not None or item.row != scan.rows.get(item.row.path)]
+        if differing:
+            with ctx.record.transaction() as record:
+                record.documents.save_scan(ctx.name, differing)
         done += len(batch)
         ctx.progress(STAGE, done, len(scan.changed))
         for item in batch:
             _count(report, item)
     for row in scan.unchanged:
         if row.failure:
-            report.fail(row.shard, row.id, f"{row.path}: {row.failure}", UNREADABLE)
+            report.fail(row.shard, row.id, row.failure, UNREADABLE)
         else:
             report.shards[row.shard].unchanged += 1
     return report
@@ -67,56 +69,84 @@ def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> 
 
 def _count(report: StageReport, item: ScannedDocument) -> None:
     if item.row.failure:
-        report.fail(item.row.shard, item.row.id, f"{item.row.path}: {item.row.failure}", UNREADABLE)
+        report.fail(item.row.shard, item.row.id, item.row.failure, UNREADABLE)
     elif item.text is None:
         report.shards[item.row.shard].unchanged += 1
     else:
         report.shards[item.row.shard].written += 1
 
 
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """Which document each path of the source is, whatever shards or documents a build is limited to."""
+
+    rows: dict[str, DocumentRow]
+    """By path of the source; a moved document under its new path, an unknown one with the id that it will have."""
+    known: dict[DocumentId, DocumentRow]
+    """As the record has them."""
+    missing: tuple[DocumentRow, ...]
+    """Known documents whose path is gone and whose bytes stand nowhere else."""
+
+
+def identify(ctx: BuildContext) -> Identified:
+    """Which document each path of the source is.
+
+    A path that is gone while its bytes turned up under an unknown path is a move; only then are bytes read here.
+    """
+    files = ctx.source.files()
+    known = {row.id: row for row in ctx.record.documents.rows(ctx.name)}
+    by_path = {row.path: row for row in known.values()}
+    present = {file.path for file in files}
+    lost = {path: row for path, row in by_path.items() if path not in present}
+    by_bytes: dict[str, list[DocumentRow]] = defaultdict(list)
+    for row in lost.values():
+        by_bytes[row.raw_hash].append(row)
+    rows: dict[str, DocumentRow] = {}
+    for file in files:
+        owner = by_path.get(file.path) or (_moved_here(ctx, file.path, by_bytes) if lost else None)
+        rows[file.path] = replace(owner, path=file.path) if owner else _new_row(ctx.name, file.path, known)
+    placed = {row.id for row in rows.values()}
+    return Identified(rows, known, tuple(row for row in lost.values() if row.id not in placed))
+
+
+def _moved_here(ctx: BuildContext, path: str, by_bytes: dict[str, list[DocumentRow]]) -> DocumentRow | None:
+    """The missing document with the bytes that now stand at an unknown path."""
+    try:
+        former = by_bytes.get(_hash(ctx.source.read(path)))
+    except ExtractionError:
+        return None  # Comes up again, as a failure, when the document itself is compared.
+    return former.pop(0) if former else None
+
+
 def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
     """What differs between the source and the record; reads bytes, writes nothing."""
-    files = ctx.source.files()
-    known = ctx.record.documents.rows(ctx.name)
     wanted = None if shards is None else set(shards)
-    scan = Scan({row.path: row for row in known if wanted is None or row.shard in wanted})
-    ids = {row.id for row in known}
-    elsewhere = {row.path for row in known} - set(scan.rows)
-    present = {file.path for file in files}
-    missing = [row for path, row in scan.rows.items() if path not in present and ctx.chosen(row.id)]
-    if missing and not files:
-        scan.notes.append(f"The source lists no document at all: {len(missing)} deletions were withheld")
-        missing = []
-    by_bytes: dict[str, list[DocumentRow]] = defaultdict(list)
-    for row in missing:
-        by_bytes[row.raw_hash].append(row)
-    for file in files:
-        if file.path in elsewhere:
-            continue
-        row = scan.rows.get(file.path) or _new_row(ctx.name, file.path, ids)
-        if (wanted is None or row.shard in wanted) and ctx.chosen(row.id):
-            scan.paths.append(file.path)
-            _compare_file(ctx, scan, row, by_bytes)
-    scan.gone = [row for row in missing if row.id not in scan.moves]
+
+    def concerned(row: DocumentRow) -> bool:
+        return (wanted is None or row.shard in wanted) and ctx.chosen(row.id)
+
+    found = identify(ctx)
+    scan = Scan({row.path: row for row in found.known.values() if concerned(row)})
+    scan.gone = [row for row in found.missing if concerned(row)]
+    if scan.gone and not found.rows:
+        scan.notes.append(f"The source lists no document at all: {len(scan.gone)} deletions were withheld")
+        scan.gone = []
+    for path, row in found.rows.items():
+        if concerned(row):
+            scan.paths.append(path)
+            _compare_file(ctx, scan, row, found.known.get(row.id))
     return scan
 
 
-def _compare_file(ctx: BuildContext, scan: Scan, row: DocumentRow, by_bytes: dict[str, list[DocumentRow]]) -> None:
-    """Sort one file into the scan: unchanged, moved from a missing path, or changed."""
+def _compare_file(ctx: BuildContext, scan: Scan, row: DocumentRow, stored: DocumentRow | None) -> None:
+    """Sort one file into the scan; one that failed before is tried again."""
+    if stored is not None and stored.path != row.path:
+        scan.moves[row.id] = row.path
     try:
-        raw_hash = _hash(ctx.source.read(row.path))
+        row = replace(row, raw_hash=_hash(ctx.source.read(row.path)), failure=None)
     except ExtractionError as error:
-        unread = _unread(row, error)
-        (scan.unchanged if unread == row else scan.changed).append(unread)
-        return
-    if row.raw_hash == raw_hash:
-        scan.unchanged.append(row)
-    elif row.path not in scan.rows and by_bytes.get(raw_hash):
-        former = by_bytes[raw_hash].pop(0)
-        scan.moves[former.id] = row.path
-        scan.changed.append(replace(former, path=row.path))
-    else:
-        scan.changed.append(replace(row, raw_hash=raw_hash, failure=None))
+        row = _unread(row, error)
+    (scan.unchanged if row == stored else scan.changed).append(row)
 
 
 def _hash(raw: bytes) -> str:
@@ -128,7 +158,7 @@ def _unread(row: DocumentRow, error: ExtractionError) -> DocumentRow:
     return replace(row, raw_hash="", failure=str(error))
 
 
-def _new_row(dataset: str, path: str, ids: set[DocumentId]) -> DocumentRow:
+def _new_row(dataset: str, path: str, ids: Collection[DocumentId]) -> DocumentRow:
     """A document never seen; the id of a path whose first owner moved away is salted."""
     salt = 0
     new = document_id(dataset, path)
