@@ -44,6 +44,9 @@ _NOT_WESTERN = re.compile(r"[^\W\d_](?:[¹¿]|³[^\W\d_])")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff]")
 _UNREADABLE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85]")
+_LONGEST_GAP = 256
+_LONG_GAPS = re.compile(rf"[^\S\n]{{{_LONGEST_GAP},}}")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){3,}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -73,12 +76,15 @@ def normalize(text: str) -> str:
 
     Line ends become ``\n``; NUL, other control characters (not tab) and byte order marks go; halves of
     surrogate pairs are joined and lone ones become U+FFFD; white space at the end goes, so that a final
-    newline is no change. Characters are composed (Unicode NFC): an accent typed on another system is
-    neither another word to the keyword index nor another text to the hash.
+    newline is no change. More than two blank lines in a row become two, and white space of more than
+    256 characters within a line becomes 256: no leaf can hold nothing else. Characters are composed (Unicode
+    NFC): an accent typed on another system is neither another word to the keyword index nor another text to
+    the hash.
     """
     if _SURROGATES.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = _CONTROLS.sub("", _LINE_ENDS.sub("\n", text))
+    text = _BLANK_LINES.sub("\n\n\n", _LONG_GAPS.sub(lambda gap: gap[0][:_LONGEST_GAP], text))
     return unicodedata.normalize("NFC", text).rstrip()
 
 

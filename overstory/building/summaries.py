@@ -175,7 +175,8 @@ class Maker:
             target = item.work.target
             key = key_of(target)
             if target.single:
-                free.append(SummaryOutcome(target.id, item.parts[0].strip()))
+                text = item.parts[0].strip()
+                free.append(SummaryOutcome(target.id, text, "" if text else "its only child holds no words"))
             elif key in answers:
                 self.report.shards[target.shard].remembered += 1
                 free.append(SummaryOutcome(target.id, answers[key]))

@@ -107,3 +107,9 @@ def test_decomposed_and_composed_accents_are_one_text() -> None:
 
 def test_a_page_break_is_a_line_end() -> None:
     assert normalize("page one\x0cpage two") == "page one\npage two"
+
+
+def test_long_runs_of_white_space_become_short_ones() -> None:
+    assert normalize("a\n \n\n\t\n\n\nb") == "a\n\n\nb"
+    assert normalize("a\n\n\nb") == "a\n\n\nb"
+    assert normalize("a" + " " * 5000 + "b") == "a" + " " * 256 + "b"
