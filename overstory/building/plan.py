@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from overstory import facts
 from overstory.building.cluster_plan import PLACEHOLDER, plan_clusters
 from overstory.building.context import BuildContext
 from overstory.building.document_summaries import lower_targets
-from overstory.building.documents import Scan, compare, extracted
-from overstory.building.leaves import CutRequest, Cutter
+from overstory.building.documents import Scan, compare
+from overstory.building.prospects import Prospect, Seen, all_prospects
 from overstory.building.report import StageReport
 from overstory.building.summaries import (
     BATCH_TARGETS,
@@ -23,14 +24,12 @@ from overstory.building.summaries import (
     recipes_of,
     request_for,
 )
+from overstory.facts import Fact
 from overstory.freshness import Cause, judge
-from overstory.identity import DocumentId, NodeId, content_hash, version_id
-from overstory.nodes import NodeKind, NodeState
-from overstory.parallel import map_batches
+from overstory.identity import DocumentId, NodeId, content_hash
+from overstory.nodes import NodeKind
 from overstory.planning import Action, Plan, priced
-from overstory.ports import SummaryRequest
-from overstory.record import CutVersion, DocumentTree, ScannedDocument, StoredSummary
-from overstory.sizes import base_tokens
+from overstory.record import ScannedDocument, StoredSummary
 from overstory.tree import LeafRange, Target, document_target
 
 LOCAL_TOKENS_PER_SECOND = 60_000
@@ -38,25 +37,10 @@ LOCAL_TOKENS_PER_SECOND = 60_000
 (benchmarks/full_build.py)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prospect:
-    """A document as it would be after the build."""
-
-    tree: DocumentTree
-    leaves: tuple[str, ...] | None = None
-    """Readable texts of its leaves where the record does not hold them yet."""
-    new_leaves: int = 0
-    new_tokens: int = 0
-
-
 @dataclass(slots=True)
 class Outlook:
     """What the documents' part of a plan adds up to."""
 
-    scanned: list[ScannedDocument] = field(default_factory=list)
-    """New and changed documents; in place of a text that would be cut stands an empty one."""
-    paths: dict[DocumentId, str] = field(default_factory=dict)
-    """Of documents that would be cut."""
     actions: list[Action] = field(default_factory=list)
     embeddings: Counter[str] = field(default_factory=Counter)
     embedding_tokens: int = 0
@@ -80,8 +64,8 @@ class Item:
 def plan(ctx: BuildContext) -> Plan:
     """What a build of the whole dataset would do now, and what it would cost."""
     scan = compare(ctx)
-    outlook = Outlook()
-    prospects = _prospects(ctx, scan, outlook)
+    outlook, seen = Outlook(), Seen()
+    prospects = all_prospects(ctx, scan, seen)
     while batch := list(islice(prospects, BATCH_TARGETS)):
         _plan_documents(ctx, batch, outlook)
     _plan_embedder(ctx, outlook)
@@ -89,7 +73,7 @@ def plan(ctx: BuildContext) -> Plan:
     calls = sum(action.price.calls for action in outlook.actions) + estimate.expected.calls
     return Plan(
         dataset=ctx.name,
-        documents=_documents(scan, outlook.scanned),
+        documents=_documents(scan, seen.scanned),
         actions=tuple(outlook.actions),
         clusters=estimate,
         embeddings=dict(outlook.embeddings),
@@ -98,63 +82,9 @@ def plan(ctx: BuildContext) -> Plan:
         seconds=calls * ctx.dataset.prices.seconds_per_call / ctx.summarizer.concurrency
         + outlook.local_tokens / LOCAL_TOKENS_PER_SECOND,
         paid=ctx.summarizer.paid,
-        problems=_problems(scan, outlook),
+        problems=_problems(scan, seen, outlook),
         notes=tuple(scan.notes),
     )
-
-
-def _prospects(ctx: BuildContext, scan: Scan, outlook: Outlook) -> Iterator[Prospect]:
-    """All documents as they would be: those that would be cut, then those that stay as the record has them."""
-    cutter = Cutter(ctx.dataset.chunking, ctx.tokenizer)
-    with_leaves = ctx.dataset.summaries.chunk
-    stored = {tree.document_id: tree for tree in ctx.record.summaries.trees(ctx.name, with_leaves=with_leaves)}
-    requests = _cut_requests(ctx, scan, cutter.recipe, outlook)
-    for cut in map_batches(cutter, requests, workers=ctx.workers):
-        known = ctx.record.leaves.known([version.document_id for version in cut])
-        for version in cut:
-            document = version.document_id
-            yield _prospect(version, stored.pop(document, None), outlook.paths[document], known)
-    gone = {row.id for row in scan.gone}
-    yield from (Prospect(tree) for tree in stored.values() if tree.document_id not in gone)
-
-
-def _cut_requests(ctx: BuildContext, scan: Scan, recipe: str, outlook: Outlook) -> Iterator[list[CutRequest]]:
-    """What a build would cut, in batches: changed texts, and versions whose leaves are not current."""
-    for batch in extracted(ctx, scan):
-        changed = [item for item in batch if item.text is not None]
-        outlook.scanned += [item if item.text is None else replace(item, text="") for item in batch]
-        outlook.paths |= {item.row.id: item.row.path for item in changed}
-        numbered = ((item.row.id, item.row.last_number + 1, item.text or "") for item in changed)
-        yield [CutRequest(document, version_id(document, number), text) for document, number, text in numbered]
-    besides = {row.id for row in scan.gone} | outlook.paths.keys()
-    waiting = [p for p in ctx.record.documents.pending(ctx.name, recipe) if p.document_id not in besides]
-    outlook.paths |= {version.document_id: scan.moves.get(version.document_id, version.path) for version in waiting}
-    for start in range(0, len(waiting), BATCH_TARGETS):
-        batch_of = waiting[start : start + BATCH_TARGETS]
-        texts = ctx.record.documents.texts([version.version_id for version in batch_of])
-        yield [CutRequest(p.document_id, p.version_id, texts[p.version_id]) for p in batch_of]
-
-
-def _prospect(version: CutVersion, former: DocumentTree | None, path: str, known: set[NodeId]) -> Prospect:
-    new = [leaf for leaf in version.leaves if leaf.id not in known]
-    replaced = former is not None and former.version_id != version.version_id
-    number = former.version_number + replaced if former else 1
-    tree = DocumentTree(
-        document_id=version.document_id,
-        path=path,
-        title="",
-        shard=0,
-        version_id=version.version_id,
-        version_number=number,
-        child_hash=version.child_hash,
-        leaf_count=len(version.leaves),
-        sections=version.sections,
-        leaves=tuple((leaf.id, leaf.content_hash) for leaf in version.leaves),
-        # A new text loses its summaries before anything is built; the same text cut anew keeps them for comparison.
-        stored={} if replaced or former is None else former.stored,
-    )
-    texts = tuple(leaf.readable for leaf in version.leaves)
-    return Prospect(tree, texts, len(new), sum(leaf.tokens for leaf in new))
 
 
 def _plan_documents(ctx: BuildContext, batch: Sequence[Prospect], outlook: Outlook) -> None:
@@ -167,18 +97,20 @@ def _plan_documents(ctx: BuildContext, batch: Sequence[Prospect], outlook: Outlo
         targets = lower_targets([prospect.tree], recipes, with_chunks=ctx.dataset.summaries.chunk)
         work = outstanding(targets, prospect.tree.stored, outlook.report)
         lower[prospect.tree.document_id] = [Item(prospect, one) for one in work]
-    known = _price(ctx, [item for items in lower.values() for item in items], {}, outlook)
+    made = _price(ctx, [item for items in lower.values() for item in items], {}, outlook)
     upper: list[Item] = []
     for prospect in batch:
         tree = prospect.tree
         sections = [i.work.target for i in lower[tree.document_id] if i.work.target.kind is NodeKind.SECTION_SUMMARY]
-        stored = {**tree.stored, **{t.id: _stored(t, known[t.id]) for t in sections if t.id in known}}
+        stored = {**tree.stored, **{target.id: _stored(target, made[target.id].text) for target in sections}}
         target = document_target(tree, recipes, stored)
-        if all(section.id in known for section in sections):
+        if all(made[section.id].known for section in sections):
             upper += [Item(prospect, one) for one in outstanding([target], tree.stored, outlook.report)]
         else:
-            _price_over_sections(ctx, prospect, target, outlook)
-    _price(ctx, upper, known, outlook)
+            # Some of its sections are not written yet: it is not fresh whatever they will say.
+            verdict = judge(tree.stored.get(target.id), replace(target.desired, child_hash=None), edited=target.edited)
+            upper.append(Item(prospect, Work(target, verdict.cause or Cause.CHILDREN)))
+    _price(ctx, upper, made, outlook)
 
 
 def _stored(target: Target, text: str) -> StoredSummary:
@@ -196,62 +128,71 @@ def _count_leaves(prospect: Prospect, outlook: Outlook) -> None:
     outlook.local_tokens += prospect.new_tokens
 
 
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A summary before it is written."""
+
+    text: str
+    """Where it is not known, any of the length that will be asked for."""
+    facts: tuple[Fact, ...]
+    """Where its text is not known, those of its children: most of them are to be kept."""
+    known: bool
+
+
 def _price(
-    ctx: BuildContext, items: Sequence[Item], known: Mapping[NodeId, str], outlook: Outlook
-) -> dict[NodeId, str]:
-    """Price summaries whose children's texts exist; returns the texts of those that cost no call and are known.
+    ctx: BuildContext, items: Sequence[Item], foreseen: Mapping[NodeId, Foreseen], outlook: Outlook
+) -> dict[NodeId, Foreseen]:
+    """Price summaries and say what they will be like.
 
     Args:
         ctx: Of the plan.
         items: The summaries.
-        known: Texts of children that are known though they are not written yet.
+        foreseen: Children that are not written yet.
         outlook: Takes the prices.
     """
     keys = {key_of(item.work.target) for item in items}
     answers = ctx.record.summaries.answers(ctx.name, keys) if ctx.summarizer.paid and keys else {}
-    free: dict[NodeId, str] = {}
-    for item, one in zip(items, _materials(ctx, items, known), strict=True):
+    made: dict[NodeId, Foreseen] = {}
+    for item, one in zip(items, _materials(ctx, items, foreseen), strict=True):
         target, key = item.work.target, key_of(item.work.target)
         request = request_for(one, ctx)
-        if target.single or key in answers:
-            free[target.id] = one.parts[0].strip() if target.single else answers[key]
-        costs = target.id not in free and key not in outlook.asked
+        made[target.id] = _foresee(target, one, answers.get(key), request.target_tokens)
+        costs = not made[target.id].known and key not in outlook.asked
         calls, tokens_in = ctx.summarizer.prompt_tokens(request) if costs else (0, 0)
         outlook.asked.add(key)
         _add(ctx, item.prospect, item.work, calls, tokens_in, request.target_tokens, outlook)
-    return free
+    return made
 
 
-def _materials(ctx: BuildContext, items: Sequence[Item], known: Mapping[NodeId, str]) -> list[Material]:
-    """The summaries with the texts of their children, as they would be cut, as known, or from the record."""
+def _foresee(target: Target, children: Material, answer: str | None, target_tokens: int) -> Foreseen:
+    if target.single:
+        answer = children.parts[0].strip()
+    if answer is None:
+        return Foreseen(" ".join([PLACEHOLDER] * target_tokens), children.facts, known=False)
+    return Foreseen(answer, _facts(answer), known=True)
+
+
+def _materials(ctx: BuildContext, items: Sequence[Item], foreseen: Mapping[NodeId, Foreseen]) -> list[Material]:
+    """The summaries with the texts of their children: as they would be cut, as foreseen, or from the record."""
     recorded = [item.work.target.children for item in items if item.prospect.leaves is None]
     leaves = ctx.record.leaves.readable({c.version_id for c in recorded if isinstance(c, LeafRange)})
     nodes = {n for i in items if not isinstance(i.work.target.children, LeafRange) for n in i.work.target.children}
-    texts = {**ctx.record.summaries.texts(nodes - known.keys()), **known}
+    texts = ctx.record.summaries.texts(nodes - foreseen.keys())
     found = []
     for item in items:
         children = item.work.target.children
         if isinstance(children, LeafRange):
             held = item.prospect.leaves or leaves[children.version_id]
-            parts = tuple(held[children.first : children.last + 1])
+            found.append(material(item.work, tuple(held[children.first : children.last + 1])))
         else:
-            parts = tuple(texts[node] for node in children)
-        found.append(material(item.work, parts))
+            parts = [foreseen.get(node) or Foreseen(texts[node], _facts(texts[node]), known=True) for node in children]
+            stated = tuple(fact for part in parts for fact in part.facts)
+            found.append(Material(item.work, tuple(part.text for part in parts), stated))
     return found
 
 
-def _price_over_sections(ctx: BuildContext, prospect: Prospect, target: Target, outlook: Outlook) -> None:
-    """Price a document summary over section summaries that are not written yet: each as long as its target."""
-    stored = prospect.tree.stored.get(target.id)
-    verdict = judge(stored, target.desired, edited=target.edited)
-    if verdict.state is NodeState.FRESH:
-        return
-    kind = NodeKind.DOCUMENT_SUMMARY
-    sections = len(prospect.tree.sections) * base_tokens(NodeKind.SECTION_SUMMARY, ctx.dataset.summaries)
-    length = base_tokens(kind, ctx.dataset.summaries)
-    calls, overhead = ctx.summarizer.prompt_tokens(SummaryRequest(target.id, kind, (PLACEHOLDER,), length, length))
-    work = Work(target, verdict.cause or Cause.CHILDREN)
-    _add(ctx, prospect, work, calls, (overhead + sections) if calls else 0, length, outlook)
+def _facts(text: str) -> tuple[Fact, ...]:
+    return tuple(facts.extract(text))
 
 
 def _add(
@@ -295,7 +236,7 @@ def _documents(scan: Scan, scanned: Sequence[ScannedDocument]) -> dict[str, int]
     return {what: count for what, count in counts.items() if count}
 
 
-def _problems(scan: Scan, outlook: Outlook) -> tuple[str, ...]:
-    rows = [*(item.row for item in outlook.scanned), *scan.unchanged]
+def _problems(scan: Scan, seen: Seen, outlook: Outlook) -> tuple[str, ...]:
+    rows = [*(item.row for item in seen.scanned), *scan.unchanged]
     unread = [f"{row.path}: {row.failure}" for row in rows if row.failure]
     return (*unread, *(problem.reason for problem in outlook.report.problems))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from overstory import facts
+from overstory.building.budget import exhausted, within_budget
 from overstory.building.context import BuildContext
 from overstory.building.embedding import embed
 from overstory.building.report import StageReport
-from overstory.errors import BudgetExhausted
 from overstory.freshness import Cause, judge
 from overstory.identity import NodeId, content_hash, with_parameters
 from overstory.nodes import NodeState
@@ -122,7 +122,6 @@ class Maker:
     """Work over the same texts as another: it waits for that answer."""
     _total: int = 0
     _done: int = 0
-    _spent: float = 0.0
     _reserved: dict[NodeId, float] = field(default_factory=dict)
     """Dollars that requests in flight may cost at most."""
 
@@ -135,7 +134,6 @@ class Maker:
             ModelRefusedAccess: The endpoint refuses every call.
         """
         self._total = len(work)
-        self._spent = self.ctx.record.ledger.spent(self.ctx.name, self.ctx.run_id).usd
         remaining = iter(work)
         while True:
             self.ctx.summarizer.summarize_many(self._requests(remaining), self.store)
@@ -147,10 +145,7 @@ class Maker:
                 continue
             # The budget did not cover what was in flight and this one; by now the flight has been paid.
             if not self._affordable(request_for(self._asked[0], self.ctx)):
-                raise BudgetExhausted(
-                    f"The budget of {self.ctx.dataset.budget.usd} USD may be passed by the next call",
-                    hint="Raise budget.usd and build again: what was made is kept",
-                )
+                raise exhausted(self.ctx)
 
     def _requests(self, remaining: Iterator[Work]) -> Iterator[SummaryRequest]:
         """Requests that need the summarizer and that the budget covers."""
@@ -192,15 +187,15 @@ class Maker:
 
     def _affordable(self, request: SummaryRequest) -> bool:
         """Whether the budget covers the request at its dearest, on top of all that is in flight."""
-        limit = self.ctx.dataset.budget.usd
-        return limit is None or self._spent + sum(self._reserved.values()) + self._price(request) <= limit
+        price = self._price(request)
+        return not price or within_budget(self.ctx, price + sum(self._reserved.values()))
 
     def _price(self, request: SummaryRequest) -> float:
         """Dollars of a request whose every answer is of full length, unusable and asked for again with twice the room.
 
-        Nothing where there is no budget: counting tokens takes time.
+        Nothing where there is no budget, since counting tokens takes time, and nothing for what is free.
         """
-        if self.ctx.dataset.budget.usd is None:
+        if self.ctx.dataset.budget.usd is None or not self.ctx.summarizer.paid:
             return 0.0
         calls, tokens_in = self.ctx.summarizer.prompt_tokens(request)
         tokens_out = calls * request.max_tokens * (2**CONTENT_ATTEMPTS - 1)
@@ -240,7 +235,6 @@ class Maker:
         with self.ctx.record.transaction() as record:
             record.ledger.add(self.ctx.name, self.ctx.run_id, calls)
             record.summaries.remember(self.ctx.name, answers, owners)
-        self._spent += sum(call.usd for call in calls)
 
     def _row(self, outcome: SummaryOutcome) -> SummaryRow:
         item = self._waiting[NodeId(outcome.key)]
