@@ -207,6 +207,9 @@ def _summarizer(dataset: Dataset, tokenizer: Tokenizer, workers: int) -> Summari
             max_attempts=chosen.max_attempts,
             prompt=chosen.prompt,
             window_tokens=chosen.window_tokens,
+            requests_per_minute=chosen.requests_per_minute,
+            tokens_per_minute=chosen.tokens_per_minute,
+            seed=chosen.seed,
         )
     from overstory.adapters.tokenizers import OpenAITokenizer
     from overstory.extractive import ExtractiveSummarizer

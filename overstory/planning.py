@@ -135,6 +135,8 @@ class Plan:
     """Texts to embed by cause."""
     embedding_tokens: int
     embedding_usd: float
+    call_seconds: float
+    """Wall time that one call adds at the set concurrency; 0 where no call is made."""
     seconds: float
     """Expected wall time of the calls at the set concurrency, and of the work on this machine."""
     paid: bool

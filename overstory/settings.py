@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from overstory.errors import SettingsError
+from overstory.prompts import PromptTemplate
 
 FILE_NAME = "overstory.toml"
 
@@ -79,8 +80,23 @@ class OpenAISummarizer(_Section):
     max_attempts: int = Field(5, ge=1, le=20)
     window_tokens: int = Field(16_000, ge=1_000)
     """The model's context window; larger requests are split and summarized in two passes."""
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0)
+    """Pace of the calls, as an account's limits ask for it; without them, as fast as ``concurrency`` lets them come."""
+    seed: int | None = None
+    """Sent along where the endpoint knows one; part of the recipe."""
     prompt: str | None = None
     """Replaces the built-in prompt; placeholders are checked at load."""
+
+    @field_validator("prompt")
+    @classmethod
+    def _known_placeholders(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                PromptTemplate(value)
+            except SettingsError as error:
+                raise ValueError(str(error)) from error
+        return value
 
 
 class Clusters(_Section):

@@ -26,8 +26,7 @@ class FolderSource:
             raise SourceError(f"The folder {self.folder} does not exist", hint="Check the path")
         if not self.folder.is_dir():
             raise SourceError(f"{self.folder} is not a folder", hint="Name the folder that holds the documents")
-        found = {_readable(path.relative_to(self.folder)): path for path in self._walk()}
-        self._real = dict(sorted(found.items()))
+        self._real = dict(sorted(_named(self.folder, list(self._walk())).items()))
         return [SourceFile(name, _size(path)) for name, path in self._real.items()]
 
     def _walk(self) -> Iterator[Path]:
@@ -76,9 +75,22 @@ def _matches(path: PurePosixPath, pattern: str) -> bool:
     return path.match(pattern)
 
 
-def _readable(relative: Path) -> str:
-    """A path as valid Unicode: bytes that are none (PEP 383) are spelled ``%XX``."""
-    text = relative.as_posix()
+def _named(folder: Path, paths: Sequence[Path]) -> dict[str, Path]:
+    """Paths by their names as valid Unicode, no two alike."""
+    names = {path: path.relative_to(folder).as_posix() for path in paths}
+    found = {name: path for path, name in names.items() if _spelled_out(name) == name}
+    for path, name in sorted(names.items()):
+        spelled = _spelled_out(name)
+        if spelled == name:
+            continue
+        while spelled in found:
+            spelled = spelled.replace("%", "%%", 1)
+        found[spelled] = path
+    return found
+
+
+def _spelled_out(text: str) -> str:
+    """A name as valid Unicode: bytes that are none (PEP 383) are spelled ``%XX``."""
     return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
 
 

@@ -68,9 +68,11 @@ def plan(ctx: BuildContext) -> Plan:
     prospects = all_prospects(ctx, scan, seen)
     while batch := list(islice(prospects, BATCH_TARGETS)):
         _plan_documents(ctx, batch, outlook)
+        ctx.progress("plan", outlook.documents, max(outlook.documents, len(scan.paths)))
     _plan_embedder(ctx, outlook)
     estimate = plan_clusters(ctx, outlook.rewritten, {row.id for row in scan.gone}, outlook.documents)
     calls = sum(action.price.calls for action in outlook.actions) + estimate.expected.calls
+    call_seconds = ctx.dataset.prices.seconds_per_call / ctx.summarizer.concurrency if ctx.summarizer.paid else 0.0
     return Plan(
         dataset=ctx.name,
         documents=_documents(scan, seen.scanned),
@@ -79,8 +81,8 @@ def plan(ctx: BuildContext) -> Plan:
         embeddings=dict(outlook.embeddings),
         embedding_tokens=outlook.embedding_tokens,
         embedding_usd=_embedding_usd(ctx, outlook.embedding_tokens),
-        seconds=calls * ctx.dataset.prices.seconds_per_call / ctx.summarizer.concurrency
-        + outlook.local_tokens / LOCAL_TOKENS_PER_SECOND,
+        call_seconds=call_seconds,
+        seconds=calls * call_seconds + outlook.local_tokens / LOCAL_TOKENS_PER_SECOND,
         paid=ctx.summarizer.paid,
         problems=_problems(scan, seen, outlook),
         notes=tuple(scan.notes),

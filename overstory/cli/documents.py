@@ -67,11 +67,13 @@ class PlannedKind(PriceDocument):
     kind: str
     cause: str
     summaries: int
+    seconds: float
 
 
 class ClusterPlan(_Part):
     """Bounds of the cluster levels, which depend on texts that are not written yet."""
 
+    seconds_expected: float
     summaries_least: int
     summaries_expected: int
     summaries_most: int

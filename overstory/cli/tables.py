@@ -110,16 +110,20 @@ def plan(document: PlanDocument) -> None:
         show(f"{document.dataset}: nothing to do ({found or 'no documents'})")
         problems(document.problems, document.notes)
         return
-    table = _table("summaries", "cause", "number", "calls", "tokens in", "tokens out", "cost", title=document.dataset)
+    table = _table("summaries", "cause", "number", "calls", "in", "out", "cost", "time", title=document.dataset)
     for part in document.exact:
-        table.add_row(words(part.kind), part.cause, f"{part.summaries:,}", *_priced(part))
+        table.add_row(words(part.kind), part.cause, f"{part.summaries:,}", *_priced(part), _call_time(part.seconds))
     clusters = document.clusters
     span = f"{clusters.summaries_least:,}–{clusters.summaries_most:,}"
     table.add_row(
-        "cluster summary", f"expected, of {span}", f"{clusters.summaries_expected:,}", *_priced(clusters.expected)
+        "cluster summary",
+        f"expected, of {span}",
+        f"{clusters.summaries_expected:,}",
+        *_priced(clusters.expected),
+        _call_time(clusters.seconds_expected),
     )
     table.add_section()
-    table.add_row("all", "", "", *_priced(document.expected))
+    table.add_row("all", "", "", *_priced(document.expected), "")
     show(f"documents: {found}", table)
     embedded = ", ".join(f"{count:,} {cause}" for cause, count in document.embeddings.items()) or "none"
     show(f"embeddings: {embedded} ({document.embedding_tokens:,} tokens, {money(document.embedding_usd)})")
@@ -131,7 +135,11 @@ def plan(document: PlanDocument) -> None:
 
 
 def _priced(price: PriceDocument) -> tuple[str, str, str, str]:
-    return f"{price.calls:,}", f"{price.tokens_in:,}", f"{price.tokens_out:,}", money(price.usd)
+    return f"{price.calls:,}", short(price.tokens_in), short(price.tokens_out), money(price.usd)
+
+
+def _call_time(seconds: float) -> str:
+    return duration(seconds) if seconds else ""
 
 
 def status(document: StatusDocument) -> None:

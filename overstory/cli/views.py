@@ -77,10 +77,17 @@ def plan_document(plan: Plan) -> PlanDocument:
         dataset=plan.dataset,
         documents=plan.documents,
         exact=tuple(
-            PlannedKind(kind=kind, cause=cause, summaries=len(prices), **_price(total(prices)).model_dump())
+            PlannedKind(
+                kind=kind,
+                cause=cause,
+                summaries=len(prices),
+                seconds=round(total(prices).calls * plan.call_seconds, 1),
+                **_price(total(prices)).model_dump(),
+            )
             for (kind, cause), prices in sorted(groups.items())
         ),
         clusters=ClusterPlan(
+            seconds_expected=round(plan.clusters.expected.calls * plan.call_seconds, 1),
             summaries_least=least,
             summaries_expected=expected,
             summaries_most=most,
