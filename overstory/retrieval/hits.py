@@ -43,7 +43,8 @@ class Hit:
     headings: tuple[str, ...]
     start: int | None
     end: int | None
-    """Of a leaf: character offsets into the document's normalized text; else None."""
+    """Character offsets into the document's normalized text: of a leaf, or of all that a summary is made from; None for
+    a cluster."""
     document_id: DocumentId | None
     cluster_id: ClusterId | None
     children: tuple[NodeId, ...]

@@ -91,6 +91,9 @@ class SummaryText:
     fact_check: Any  # Any: the record's JSON as facts.FactCheck.from_json reads it
     heading: str = ""
     """Of a section summary: the heading that its section stands under."""
+    start: int | None = None
+    end: int | None = None
+    """Character offsets of what it summarizes in the document's normalized text; None for a cluster."""
 
 
 class SearchStore(Protocol):

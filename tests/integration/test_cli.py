@@ -122,6 +122,12 @@ def test_build_search_show_and_status_speak_json(terminal: Terminal) -> None:
     assert "$49" in found["hits"][0]["text"]
     shown = json.loads(terminal("show", found["hits"][0]["node_id"], "--json").stdout)
     assert shown["path"] == "a.md"
+    summary = json.loads(terminal("show", "a.md", "--json").stdout)
+    assert (summary["kind"], summary["start"], summary["end"]) == (
+        "document_summary",
+        0,
+        len("Pro costs $49 since 2025-07-01."),
+    )
     status = json.loads(terminal("status", "--json").stdout)
     assert status["coverage"] == 1
     one = json.loads(terminal("status", "a.md", "--json").stdout)

@@ -28,10 +28,18 @@ where d.dataset = :dataset and l.id = any(cast(:ids as uuid[]))
 _SUMMARIES = """
 select s.id::text, s.kind, s.ordinal, s.child_hash, s.recipe_hash, s.text_hash, s.failure, s.level,
        s.document_id::text, s.cluster_id::text, coalesce(d.path, ''), coalesce(d.title, ''), s.text, s.tokens,
-       s.fact_check, coalesce(x.heading, '')
+       s.fact_check, coalesce(x.heading, ''), place.first, place.last
 from summary s
 left join document d on d.id = s.document_id
 left join section x on s.kind = 'section_summary' and x.version_id = d.current_version and x.ordinal = s.ordinal
+left join lateral (
+    select min(vl.start_char) as first, max(vl.end_char) as last
+    from version_leaf vl
+    where vl.version_id = d.current_version and (
+        s.kind = 'document_summary'
+        or (s.kind = 'section_summary' and vl.ordinal between x.first_leaf and x.last_leaf)
+        or (s.kind = 'chunk_summary' and vl.ordinal = s.ordinal))
+) place on true
 where s.dataset = :dataset and s.id = any(cast(:ids as uuid[]))
 """
 
