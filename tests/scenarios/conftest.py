@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +18,8 @@ from tests.scenarios.workbench import Workbench
 
 __all__ = ["llm_server"]
 
+MakeRecord = Callable[[], str]
+
 
 @pytest.fixture(scope="session")
 def empty_record_url(make_database: DatabaseMaker) -> str:
@@ -28,19 +30,24 @@ def empty_record_url(make_database: DatabaseMaker) -> str:
 
 
 @pytest.fixture
-def record_url(make_database: DatabaseMaker, empty_record_url: str, server: ServerAddress) -> Iterator[str]:
-    """The URL of a migrated database of the test's own."""
-    url = make_database(empty_record_url)
-    yield url
-    name = urlsplit(url).path.removeprefix("/")
+def make_record(make_database: DatabaseMaker, empty_record_url: str, server: ServerAddress) -> Iterator[MakeRecord]:
+    """Makes migrated databases of the test's own, and returns their URLs."""
+    made: list[str] = []
+
+    def make() -> str:
+        made.append(make_database(empty_record_url))
+        return made[-1]
+
+    yield make
     with psycopg.connect(ServerAddress(server.host_socket_dir, "postgres").libpq_url, autocommit=True) as admin:
-        admin.execute(f"drop database {name} with (force)")
+        for url in made:
+            admin.execute(f"drop database {urlsplit(url).path.removeprefix('/')} with (force)")
 
 
 @pytest.fixture
-def loose_bench(tmp_path: Path, record_url: str) -> Iterator[Workbench]:
+def loose_bench(tmp_path: Path, make_record: MakeRecord) -> Iterator[Workbench]:
     """A workbench whose stores are broken on purpose: nothing is checked at the end."""
-    bench = Workbench(tmp_path / "source", record_url)
+    bench = Workbench(tmp_path / "source", make_record())
     yield bench
     bench.record.close()
 
