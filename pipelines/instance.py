@@ -9,6 +9,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from overstory import api
 from overstory.adapters.database_url import database_url, sqlalchemy_url
 from overstory.home import HOME_VARIABLE, dagster_home
 from overstory.settings import Settings
@@ -76,7 +77,12 @@ def prepare(settings: Settings, home: Path, environ: MutableMapping[str, str] = 
     """Dagster's folder with its settings, and the environment that its processes need.
 
     Starts the embedded database where no other is named.
+
+    Raises:
+        StoreUnavailable: The database does not answer: Dagster itself would try for half a minute, then end with a
+            stack trace.
     """
+    api.open_record(home, environ).close()
     folder = dagster_home(home)
     path = folder / "dagster.yaml"
     if not path.exists() or path.read_text(encoding="utf-8") != CONFIGURATION:

@@ -45,7 +45,7 @@ def _run(arguments: Sequence[str]) -> int:
         _complain(str(error))
         return error.exit_status
     except TyperException as error:
-        _complain(f"{str(error).rstrip('.')}. See: overstory --help")
+        _complain(f"{error.format_message().rstrip('.')}. See: overstory --help")
         return MISUSED
     except (typer.Abort, KeyboardInterrupt):
         _complain("Interrupted. What was finished is kept; run the command again to go on")
