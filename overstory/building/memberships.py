@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from overstory.building.context import BuildContext, timed
 from overstory.building.parameters import cluster_parameters
 from overstory.building.report import StageReport
@@ -19,6 +21,10 @@ from overstory.clustering.reembedding import reembed
 from overstory.identity import shard_of
 from overstory.record import Record, StoredModel
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 STAGE = "memberships"
 FIRST_LEVEL = 2
 
@@ -28,9 +34,13 @@ def update_memberships(ctx: BuildContext) -> StageReport:
     """Place new and changed documents among the frozen clusters, and clusters among those above them."""
     report = StageReport(STAGE)
     embedding = ctx.embedder.embedding_hash
+    stored = ctx.record.clusters.model(ctx.name, FIRST_LEVEL)
+    if stored is not None and stored.embedding_hash != embedding and ctx.record.vectors.lacking(ctx.name, embedding):
+        report.notes.append("Clusters stay as they are until every node is embedded by the new embedder")
+        return report
     ids, hashes, vectors = ctx.record.vectors.document_summaries(ctx.name, embedding)
     members = [Member(*member) for member in zip(ids, vectors, hashes, strict=True)]
-    models = _levels(ctx, members)
+    models = _levels(ctx, stored, members)
     with ctx.record.transaction() as record:
         for model in models:
             _save(ctx, record, model.level, model, report)
@@ -40,10 +50,10 @@ def update_memberships(ctx: BuildContext) -> StageReport:
     return report
 
 
-def _levels(ctx: BuildContext, members: list[Member]) -> list[ClusterModel]:
+def _levels(ctx: BuildContext, stored: StoredModel | None, members: list[Member]) -> list[ClusterModel]:
     """The models of all levels, lowest first; a level without clusters ends the tree."""
     models: list[ClusterModel] = []
-    model: ClusterModel | None = _documents_level(ctx, members)
+    model: ClusterModel | None = _documents_level(ctx, stored, members)
     while model is not None and model.ids:
         models.append(model)
         above_it = model.level + 1
@@ -51,42 +61,55 @@ def _levels(ctx: BuildContext, members: list[Member]) -> list[ClusterModel]:
     return models
 
 
-def _documents_level(ctx: BuildContext, members: list[Member]) -> ClusterModel:
-    """The model of level 2 after this build's changes."""
+def _documents_level(ctx: BuildContext, stored: StoredModel | None, members: list[Member]) -> ClusterModel:
+    """The model of level 2 after this build's changes.
+
+    Only a document that is gone leaves its clusters: one whose summary or vector is missing for now keeps its place.
+    """
     parameters = cluster_parameters(ctx.dataset.clusters)
-    stored = ctx.record.clusters.model(ctx.name, FIRST_LEVEL)
     if stored is None:
         return fit(members, parameters, namespace=ctx.name, generation=1, level=FIRST_LEVEL)
     model = ClusterModel.from_bytes(stored.state)
     if stored.embedding_hash != ctx.embedder.embedding_hash:
+        if not any(member.id in model.memberships for member in members):
+            return fit(members, parameters, namespace=ctx.name, generation=model.generation + 1, level=FIRST_LEVEL)
         model = reembed(model, members)
     if model.parameters != parameters:
         model = recluster(model, members, parameters)
-    present = {member.id for member in members}
+    present = {row.id for row in ctx.record.documents.rows(ctx.name)}
     gone = [member for member in model.hashes if member not in present]
-    vectors = {member.id: member.vector for member in members}
-    return update(model, upserts=members, deletes=gone, current=vectors).model
+    return update(model, upserts=members, deletes=gone, current=_vectors(model, members)).model
+
+
+def _vectors(model: ClusterModel, members: list[Member]) -> dict[str, NDArray[np.float32]]:
+    """Vectors of all members; a member without one for now stands where its best cluster does."""
+    centroids = {center.id: center.vector for center in centroids_as_members(model, dict.fromkeys(model.ids, ""))}
+    stand_ins = {member: centroids[weights[0][0]] for member, weights in model.memberships.items()}
+    return stand_ins | {member.id: member.vector for member in members}
 
 
 def _level_above(ctx: BuildContext, below: ClusterModel, level: int) -> ClusterModel | None:
     """The clusters over a level's frozen centroids: they change only when clusters come or go."""
     names = {cluster: str(cluster) for cluster in below.ids}
     stored = ctx.record.clusters.model(ctx.name, level)
-    if stored is None or stored.embedding_hash != ctx.embedder.embedding_hash:
-        return fit_above(below, names, generation=stored.generation + 1 if stored else 1)
+    if stored is None:
+        return fit_above(below, names)
     model = ClusterModel.from_bytes(stored.state)
-    if model.parameters != above(below.parameters):
-        return fit_above(below, names, generation=model.generation + 1)
     members = centroids_as_members(below, names)
+    known = any(member.id in model.memberships for member in members)
+    if not known or model.parameters != above(below.parameters):
+        return fit_above(below, names, generation=model.generation + 1)
+    if stored.embedding_hash != ctx.embedder.embedding_hash:
+        model = reembed(model, members)
     gone = [member for member in model.hashes if member not in names]
     vectors = {member.id: member.vector for member in members}
     model = update(model, upserts=members, deletes=gone, current=vectors).model
-    return model if 2 * len(model.ids) <= len(below.ids) else None
+    staircase = 2 * len(model.ids) > len(below.ids)
+    return fit_above(below, names, generation=model.generation + 1) if staircase else model
 
 
 def _save(ctx: BuildContext, record: Record, level: int, model: ClusterModel | None, report: StageReport) -> None:
-    """Write a level's model where it differs from the stored one, and forget the clusters that are gone."""
-    stored = record.clusters.model(ctx.name, level)
+    """Bring a level's rows in line with its model, whatever became of them since, and count what differed."""
     new = None
     if model is not None:
         new = StoredModel(model.to_bytes(), model.generation, ctx.embedder.embedding_hash)
@@ -100,5 +123,4 @@ def _save(ctx: BuildContext, record: Record, level: int, model: ClusterModel | N
         tally.written += not same
     for cluster in trees.keys() - wanted.keys():
         report.shards[shard_of(cluster)].deleted += 1
-    if new != stored:
-        record.vectors.delete(ctx.name, record.clusters.save(ctx.name, level, new, wanted))
+    record.vectors.delete(ctx.name, record.clusters.save(ctx.name, level, new, wanted))
