@@ -17,6 +17,7 @@ from overstory.settings import Dataset, OpenAISummarizer, Settings
 from overstory.sizes import parameters
 
 if TYPE_CHECKING:
+    from overstory.adapters.folder_source import FolderSource
     from overstory.adapters.postgres.record import PostgresRecord
     from overstory.ports import Embedder, Progress, Summarizer, Tokenizer
     from overstory.retrieval.collapsed import SearchContext
@@ -80,7 +81,6 @@ def open_dataset(
         SettingsError: The dataset's name belongs to another source in this record.
     """
     from overstory.adapters.extractors import LibraryExtractor
-    from overstory.adapters.folder_source import FolderSource
     from overstory.adapters.tokenizers import OpenAITokenizer
 
     record.check_dataset(dataset.name, dataset.source)
@@ -89,7 +89,7 @@ def open_dataset(
     return BuildContext(
         dataset=dataset,
         record=record,
-        source=FolderSource(Path(dataset.source), dataset.include, dataset.exclude, dataset.max_document_bytes),
+        source=open_source(dataset),
         extractor=LibraryExtractor(),
         embedder=open_embedding(dataset),
         summarizer=_summarizer(dataset, tokenizer, processes),
@@ -99,6 +99,13 @@ def open_dataset(
         progress=progress,
         clock=time.monotonic,
     )
+
+
+def open_source(dataset: Dataset) -> FolderSource:
+    """The folder that a dataset's documents come from."""
+    from overstory.adapters.folder_source import FolderSource
+
+    return FolderSource(Path(dataset.source), dataset.include, dataset.exclude, dataset.max_document_bytes)
 
 
 def open_embedding(dataset: Dataset) -> Embedder:

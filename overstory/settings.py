@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -198,8 +199,10 @@ def find_file(start: Path) -> Path | None:
     """The nearest ``overstory.toml`` in ``start`` or a folder above it."""
     for folder in (start.resolve(), *start.resolve().parents):
         candidate = folder / FILE_NAME
-        if candidate.is_file():
-            return candidate
+        # A folder that is closed to this user is for others: what is above it may still be ours.
+        with suppress(PermissionError):
+            if candidate.is_file():
+                return candidate
     return None
 
 
@@ -241,6 +244,8 @@ def _dataset(name: str, table: object, folder: Path | None) -> Dataset:
     if not isinstance(table, Mapping):
         raise SettingsError(f"Setting '{where}' must be a table", hint=f"Write [{where}]")
     _refuse_null(table, where)
+    if "name" in table:
+        raise SettingsError(f"Unknown setting '{where}.name'", hint="The name stands in the table's heading")
     try:
         dataset = Dataset.model_validate(_tuples({"name": name, **table}))
     except ValidationError as error:

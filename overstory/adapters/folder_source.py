@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -20,12 +21,26 @@ class FolderSource:
         self._max_bytes = max_bytes
         self._real: dict[str, Path] = {}
 
+    def check(self) -> None:
+        """Make sure that there is a folder.
+
+        Raises:
+            SourceError: There is none, or nobody says what is there.
+        """
+        try:
+            mode = self.folder.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise SourceError(f"The folder {self.folder} does not exist", hint="Check the path") from error
+        except OSError as error:
+            raise SourceError(
+                f"The folder {self.folder} cannot be reached: {error.strerror}", hint="Mend its permissions"
+            ) from error
+        if not stat.S_ISDIR(mode):
+            raise SourceError(f"{self.folder} is not a folder", hint="Name the folder that holds the documents")
+
     def files(self) -> list[SourceFile]:
         """All documents, by path."""
-        if not self.folder.exists():
-            raise SourceError(f"The folder {self.folder} does not exist", hint="Check the path")
-        if not self.folder.is_dir():
-            raise SourceError(f"{self.folder} is not a folder", hint="Name the folder that holds the documents")
+        self.check()
         self._real = dict(sorted(_named(self.folder, list(self._walk())).items()))
         return [SourceFile(name, _size(path)) for name, path in self._real.items()]
 
@@ -48,9 +63,16 @@ class FolderSource:
         matched = any(_matches(relative, pattern) for pattern in self._include)
         if not matched or any(_matches(relative, pattern) for pattern in self._exclude):
             return False
-        if path.is_symlink():
-            return path.is_file() and path.resolve().is_relative_to(self.folder)
-        return path.is_file()
+        return self._is_document(path)
+
+    def _is_document(self, path: Path) -> bool:
+        """Whether it is a file of this folder, as far as one may know: reading tells why it is closed to us."""
+        try:
+            return stat.S_ISREG(path.stat().st_mode) and path.resolve().is_relative_to(self.folder)
+        except PermissionError:
+            return True
+        except OSError:
+            return False
 
     def read(self, path: str) -> bytes:
         """The bytes of one document."""

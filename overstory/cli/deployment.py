@@ -39,15 +39,23 @@ def for_build(folder: Path | None, dataset: str | None) -> tuple[Deployment, lis
 
     Raises:
         SettingsError: There is neither a settings file nor a folder.
+        SourceError: A folder is not there.
     """
+    settings, chosen = _chosen(folder, dataset)
+    for one in chosen:
+        # Before a home is made and a database started for it.
+        api.open_source(one).check()
+    return Deployment(settings, api.home_of(settings)), chosen
+
+
+def _chosen(folder: Path | None, dataset: str | None) -> tuple[Settings, list[Dataset]]:
     if folder is None:
         settings = api.load_settings(Path.cwd())
-        chosen = [settings.dataset(dataset)] if dataset else list(settings.datasets)
-        return Deployment(settings, api.home_of(settings)), chosen
+        return settings, [settings.dataset(dataset)] if dataset else list(settings.datasets)
     settings = _settings_of_folder(folder, dataset)
     source = str(folder.expanduser().resolve())
     matching = [d for d in settings.datasets if d.source == source and dataset in (None, d.name)]
-    return Deployment(settings, api.home_of(settings)), matching or [settings.dataset(dataset)]
+    return settings, matching or [settings.dataset(dataset)]
 
 
 def _settings_of_folder(folder: Path, dataset: str | None) -> Settings:

@@ -109,6 +109,14 @@ def test_port_in_use_is_named(built: Terminal) -> None:
     assert f"Port {port}" in complaint(done)
 
 
+@pytest.mark.parametrize("command", ["build", "plan", "dev"])
+def test_folder_that_does_not_exist_is_named_before_anything_is_made(terminal: Terminal, command: str) -> None:
+    done = terminal(command, "nowhere")
+    assert done.returncode == 1
+    assert f"The folder {terminal.folder}/nowhere does not exist" in complaint(done)
+    assert not Path(terminal.environ["OVERSTORY_HOME"]).exists()
+
+
 def test_folder_of_another_dataset_of_the_same_name_is_refused(built: Terminal) -> None:
     other = built.folder / "elsewhere" / "docs"
     other.mkdir(parents=True, exist_ok=True)
