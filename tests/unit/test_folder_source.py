@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from overstory.adapters.folder_source import FolderSource
+from overstory.errors import ExtractionError, SourceError
+
+NOBODY = 65534
+
+
+def source(folder: Path, include: tuple[str, ...] = ("**/*",), exclude: tuple[str, ...] = ()) -> FolderSource:
+    return FolderSource(folder, include, exclude, 1000)
+
+
+def paths(folder: Path, include: tuple[str, ...] = ("**/*",), exclude: tuple[str, ...] = ()) -> list[str]:
+    return [file.path for file in source(folder, include, exclude).files()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.md", "a.txt", "sub/c.md", "sub/deep/d.md", ".hidden.md", ".git/e.md", "overstory.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"Text of {name}")
+    return tmp_path
+
+
+def test_documents_come_by_path_without_hidden_ones(folder: Path) -> None:
+    assert paths(folder) == ["a.txt", "b.md", "sub/c.md", "sub/deep/d.md"]
+
+
+def test_documents_come_with_their_size(folder: Path) -> None:
+    assert source(folder).files()[0].size_bytes == len("Text of a.txt")
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "expected"),
+    [
+        (("*.md",), (), ["b.md", "sub/c.md", "sub/deep/d.md"]),
+        (("**/*.txt",), (), ["a.txt"]),
+        (("sub/*.md",), (), ["sub/c.md"]),
+        (("**/*",), ("*.txt",), ["b.md", "sub/c.md", "sub/deep/d.md"]),
+        (("**/*",), ("sub/**/*.md", "c.md"), ["a.txt", "b.md"]),
+        (("*.pdf",), (), []),
+    ],
+)
+def test_patterns_choose(folder: Path, include: tuple[str, ...], exclude: tuple[str, ...], expected: list[str]) -> None:
+    assert paths(folder, include, exclude) == expected
+
+
+def test_document_is_read_as_it_is(folder: Path) -> None:
+    opened = source(folder)
+    opened.files()
+    assert opened.read("sub/c.md") == b"Text of sub/c.md"
+
+
+@pytest.mark.parametrize("path", ["nowhere.md", "../outside.md", "/etc/hostname", ".hidden.md", ""])
+def test_path_that_was_not_listed_is_not_read(folder: Path, path: str) -> None:
+    opened = source(folder)
+    opened.files()
+    with pytest.raises(ExtractionError, match="is not a document of this source"):
+        opened.read(path)
+
+
+def test_large_document_is_refused(folder: Path) -> None:
+    (folder / "large.md").write_bytes(b"x" * 1001)
+    opened = source(folder)
+    opened.files()
+    with pytest.raises(ExtractionError, match="larger than 1,000 bytes"):
+        opened.read("large.md")
+
+
+def test_document_that_is_gone_by_now_is_told(folder: Path) -> None:
+    opened = source(folder)
+    opened.files()
+    (folder / "b.md").unlink()
+    with pytest.raises(ExtractionError, match=r"'b\.md' cannot be read: No such file"):
+        opened.read("b.md")
+
+
+def test_links_are_followed_within_the_folder_alone(folder: Path) -> None:
+    (folder / "inside.md").symlink_to(folder / "b.md")
+    (folder / "outside.md").symlink_to("/etc/hostname")
+    (folder / "broken.md").symlink_to(folder / "nowhere.md")
+    (folder / "loop.md").symlink_to(folder / "loop.md")
+    (folder / "linked").symlink_to(folder / "sub", target_is_directory=True)
+    assert [path for path in paths(folder) if path not in ("a.txt", "b.md") and not path.startswith("sub/")] == [
+        "inside.md"
+    ]
+
+
+def test_pipes_and_folders_are_no_documents(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.md")
+    (folder / "folder.md").mkdir()
+    assert "pipe.md" not in paths(folder)
+    assert "folder.md" not in paths(folder)
+
+
+def test_missing_folder_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        paths(tmp_path / "nowhere")
+
+
+def test_file_in_place_of_the_folder_is_told(folder: Path) -> None:
+    with pytest.raises(SourceError, match="is not a folder"):
+        paths(folder / "b.md")
+    with pytest.raises(SourceError, match="does not exist"):
+        paths(folder / "b.md" / "below")
+
+
+def test_empty_folder_has_no_documents(tmp_path: Path) -> None:
+    assert paths(tmp_path) == []
+
+
+def test_names_that_are_no_unicode_are_spelled_out_and_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.md")).write_text("raw")
+    (tmp_path / "caf%E9.md").write_text("spelled")
+    opened = source(tmp_path)
+    assert [file.path for file in opened.files()] == ["caf%%E9.md", "caf%E9.md"]
+    assert opened.read("caf%%E9.md") == b"raw"
+    assert opened.read("caf%E9.md") == b"spelled"
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter, removed after the test."""
+    with tempfile.TemporaryDirectory(prefix="overstory-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@contextmanager
+def ordinary_user() -> Iterator[None]:
+    """Be somebody for whom permissions count."""
+    before = os.geteuid()
+    if before != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def test_document_without_permission_is_listed_and_refused_when_read(open_folder: Path) -> None:
+    (open_folder / "closed.md").write_text("Text")
+    (open_folder / "closed.md").chmod(0)
+    opened = source(open_folder)
+    with ordinary_user():
+        assert [file.path for file in opened.files()] == ["closed.md"]
+        with pytest.raises(ExtractionError, match=r"'closed\.md' cannot be read: Permission denied"):
+            opened.read("closed.md")
+
+
+def test_folder_that_cannot_be_listed_ends_the_scan(open_folder: Path) -> None:
+    (open_folder / "closed").mkdir(mode=0)
+    with ordinary_user(), pytest.raises(SourceError, match="cannot be listed: Permission denied"):
+        paths(open_folder)
+    (open_folder / "closed").chmod(0o700)
+
+
+def test_folder_that_may_be_listed_but_not_entered_keeps_its_documents(open_folder: Path) -> None:
+    (open_folder / "half").mkdir()
+    (open_folder / "half" / "a.md").write_text("Text")
+    (open_folder / "half").chmod(0o444)
+    with ordinary_user():
+        assert paths(open_folder) == ["half/a.md"]
+    (open_folder / "half").chmod(0o755)
+
+
+def test_folder_below_a_closed_one_cannot_be_reached(open_folder: Path) -> None:
+    (open_folder / "closed" / "docs").mkdir(parents=True)
+    (open_folder / "closed").chmod(0)
+    with ordinary_user(), pytest.raises(SourceError, match="cannot be reached: Permission denied"):
+        source(open_folder / "closed" / "docs").check()
+    (open_folder / "closed").chmod(0o755)
