@@ -68,7 +68,8 @@ class FolderSource:
     def _is_document(self, path: Path) -> bool:
         """Whether it is a file of this folder, as far as one may know: reading tells why it is closed to us."""
         try:
-            return stat.S_ISREG(path.stat().st_mode) and path.resolve().is_relative_to(self.folder)
+            is_file = stat.S_ISREG(path.stat().st_mode)
+            return is_file and (not path.is_symlink() or path.resolve().is_relative_to(self.folder))
         except PermissionError:
             return True
         except OSError:

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from overstory.cli.progress import Bars
+
+
+def test_without_a_terminal_each_stage_is_a_line_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bars() as bars:
+        bars("document_summaries", 1, 1200)
+        bars("document_summaries", 1200, 1200)
+        bars("leaves", 0, 0)
+    assert capsys.readouterr() == ("", "document summaries: 1,200\nleaves: 0\n")
+
+
+def test_without_a_stage_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bars():
+        pass
+    assert capsys.readouterr() == ("", "")
