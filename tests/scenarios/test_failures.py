@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from overstory import api
 from overstory.errors import BudgetExhausted, BuildLocked, ExtractionError, ModelRefusedAccess, QuotaExhausted
 from overstory.nodes import NodeKind, NodeState
 from overstory.ports import Source, SourceFile
@@ -311,6 +312,8 @@ def test_document_that_cannot_be_read_any_more_is_served_stale(bench: Workbench)
     states = {state for target, state in bench.health().unfresh.values() if target.document_id}
     assert len(built.problems) == 1
     assert (len(bench.summaries("document_summary")), states) == (4, {NodeState.STALE})
+    found = api.search(bench.record, bench.dataset, "What does the garden team say about the compost?")
+    assert {hit.state for hit in found.hits if hit.path == "garden/002.md"} == {NodeState.STALE}
     bench.fill(corpus(4))
     bench.build()
     assert bench.health().unfresh == {}
