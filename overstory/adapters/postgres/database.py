@@ -26,6 +26,8 @@ _OPTIONS = (
     "hnsw.ef_search=100",
     "hnsw.iterative_scan=strict_order",  # else an index scan ends after ef_search rows, whatever is asked
 )
+_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""A build's lock waits on an idle connection: proxies keep it open, and a peer that is gone is noticed in a minute."""
 _FULL = frozenset({"53100", "53200", "53300", "54000"})
 
 
@@ -120,7 +122,8 @@ def connect(url: str) -> Database:
         url,
         pool_size=4,
         max_overflow=4,
-        connect_args={"options": " ".join(f"-c{option}" for option in _OPTIONS), "connect_timeout": 10},
+        hide_parameters=True,  # statements carry texts of documents, which no error may quote
+        connect_args={"options": " ".join(f"-c{option}" for option in _OPTIONS), "connect_timeout": 10, **_KEEPALIVES},
     )
     sa.event.listen(engine, "connect", _adapt_vectors)
     database = Database(engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -19,18 +20,27 @@ from overstory.errors import BuildLocked, SettingsError
 from overstory.identity import ClusterId, DocumentId
 from overstory.record import Clusters, Documents, Leaves, Ledger, Summaries, VectorStore
 
+_log = logging.getLogger(__name__)
+
 _OLDEST_CHANGE = """
 select min(since) from (
-    select v.current_at as since
-    from document d join document_version v on v.id = d.current_version
+    select coalesce(
+        (select min(v.extracted_at) from document_version v
+         where v.document_id = d.id and (c.number is null or v.number > c.number)),
+        case when d.failure is not null then d.seen_at else c.current_at end
+    ) as since
+    from document d left join document_version c on c.id = d.current_version
     where d.id = any(cast(:documents as uuid[]))
     union all
-    select member.made_at
-    from membership m
-    join summary member on (member.document_id = m.member_id and member.kind = 'document_summary')
+    select coalesce(
+        min(member.made_at) filter (where own.made_at is null or member.made_at > own.made_at), min(own.made_at)
+    )
+    from unnest(cast(:clusters as uuid[])) as cluster (id)
+    left join summary own on own.cluster_id = cluster.id
+    left join membership m on m.cluster_id = cluster.id
+    left join summary member on (member.document_id = m.member_id and member.kind = 'document_summary')
         or member.cluster_id = m.member_id
-    left join summary own on own.cluster_id = m.cluster_id
-    where m.cluster_id = any(cast(:clusters as uuid[])) and (own.made_at is null or member.made_at > own.made_at)
+    group by cluster.id
 ) as changes
 """
 
@@ -108,11 +118,25 @@ class PostgresRecord:
             try:
                 yield
             finally:
-                connection.execute(sa.text("select pg_advisory_unlock(hashtextextended(:key, 0))"), key)
-                connection.commit()
+                _unlock(connection, key)
 
     def oldest_change(self, documents: Iterable[DocumentId], clusters: Iterable[ClusterId]) -> datetime | None:
-        """When the oldest of these nodes went stale: its document became current, or a member was made anew."""
+        """When the oldest of these nodes went stale.
+
+        A document: when the first text that waits to be cut was extracted, when the document was last seen where it
+        cannot be read, else when its version became current. A cluster: when the first of its members made since was
+        made; a deletion or a new recipe leaves no date, then when its own summary was made, which is too early.
+        """
         found = self.db.rows(_OLDEST_CHANGE, documents=list(documents), clusters=list(clusters))
         value: datetime | None = found[0][0]
         return value
+
+
+def _unlock(connection: sa.Connection, key: dict[str, str]) -> None:
+    """Give a lock back; where that fails the connection is closed, and the lock goes with it."""
+    try:
+        connection.execute(sa.text("select pg_advisory_unlock(hashtextextended(:key, 0))"), key)
+        connection.commit()
+    except sa.exc.SQLAlchemyError as error:
+        _log.warning("The connection that held the build's lock was lost (%s)", type(error).__name__)
+        connection.invalidate()
