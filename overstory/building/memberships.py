@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
 
 from overstory.building.context import BuildContext, timed
 from overstory.building.parameters import cluster_parameters
@@ -18,12 +18,8 @@ from overstory.clustering import (
     update,
 )
 from overstory.clustering.reembedding import reembed
-from overstory.identity import shard_of
+from overstory.identity import ClusterId, shard_of
 from overstory.record import Record, StoredModel
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 STAGE = "memberships"
 FIRST_LEVEL = 2
@@ -74,18 +70,24 @@ def _documents_level(ctx: BuildContext, stored: StoredModel | None, members: lis
         if not any(member.id in model.memberships for member in members):
             return fit(members, parameters, namespace=ctx.name, generation=model.generation + 1, level=FIRST_LEVEL)
         model = reembed(model, members)
+    members = members + _stand_ins(model, members, {row.id for row in ctx.record.documents.rows(ctx.name)})
     if model.parameters != parameters:
         model = recluster(model, members, parameters)
-    present = {row.id for row in ctx.record.documents.rows(ctx.name)}
-    gone = [member for member in model.hashes if member not in present]
-    return update(model, upserts=members, deletes=gone, current=_vectors(model, members)).model
+    return _updated(model, members)
 
 
-def _vectors(model: ClusterModel, members: list[Member]) -> dict[str, NDArray[np.float32]]:
-    """Vectors of all members; a member without one for now stands where its best cluster does."""
+def _stand_ins(model: ClusterModel, members: Sequence[Member], documents: Collection[str]) -> list[Member]:
+    """Documents whose summary or vector is missing for now: each stands where its best cluster does."""
     centroids = {center.id: center.vector for center in centroids_as_members(model, dict.fromkeys(model.ids, ""))}
-    stand_ins = {member: centroids[weights[0][0]] for member, weights in model.memberships.items()}
-    return stand_ins | {member.id: member.vector for member in members}
+    absent = model.memberships.keys() & set(documents) - {member.id for member in members}
+    return [Member(m, centroids[model.memberships[m][0][0]], model.hashes[m]) for m in sorted(absent)]
+
+
+def _updated(model: ClusterModel, members: Sequence[Member]) -> ClusterModel:
+    """The model of exactly these members."""
+    vectors = {member.id: member.vector for member in members}
+    gone = [member for member in model.hashes if member not in vectors]
+    return update(model, upserts=members, deletes=gone, current=vectors).model
 
 
 def _level_above(ctx: BuildContext, below: ClusterModel, level: int) -> ClusterModel | None:
@@ -98,14 +100,17 @@ def _level_above(ctx: BuildContext, below: ClusterModel, level: int) -> ClusterM
     members = centroids_as_members(below, names)
     known = any(member.id in model.memberships for member in members)
     if not known or model.parameters != above(below.parameters):
-        return fit_above(below, names, generation=model.generation + 1)
+        return _fit_above(below, names, model.generation + 1)
     if stored.embedding_hash != ctx.embedder.embedding_hash:
         model = reembed(model, members)
-    gone = [member for member in model.hashes if member not in names]
-    vectors = {member.id: member.vector for member in members}
-    model = update(model, upserts=members, deletes=gone, current=vectors).model
+    model = _updated(model, members)
     staircase = 2 * len(model.ids) > len(below.ids)
-    return fit_above(below, names, generation=model.generation + 1) if staircase else model
+    return _fit_above(below, names, model.generation + 1) if staircase else model
+
+
+def _fit_above(below: ClusterModel, names: Mapping[ClusterId, str], generation: int) -> ClusterModel | None:
+    """The level above, fitted anew; where it gives none, what the next build will make of finding none."""
+    return fit_above(below, names, generation=generation) or fit_above(below, names)
 
 
 def _save(ctx: BuildContext, record: Record, level: int, model: ClusterModel | None, report: StageReport) -> None:
@@ -123,4 +128,6 @@ def _save(ctx: BuildContext, record: Record, level: int, model: ClusterModel | N
         tally.written += not same
     for cluster in trees.keys() - wanted.keys():
         report.shards[shard_of(cluster)].deleted += 1
-    record.vectors.delete(ctx.name, record.clusters.save(ctx.name, level, new, wanted))
+    removed = record.clusters.save(ctx.name, level, new, wanted)
+    if removed:
+        record.vectors.delete(ctx.name, removed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from overstory.clustering import Member, update
+from overstory.clustering import ClusterModel, Member, update
 from overstory.clustering.reembedding import reembed
 from tests.unit.clustering_corpora import covered, fitted, hashes, topical, vectors
 
@@ -43,7 +43,26 @@ def test_members_the_model_does_not_know_are_left_to_an_update() -> None:
     assert set(after.hashes) == {m.id for m in members[:200]}
 
 
-@pytest.mark.parametrize("count", [0, 1])
-def test_a_model_without_clusters_stays_as_it_is(count: int) -> None:
-    model = fitted(topical(count))
-    assert reembed(model, turned(topical(30), 96)) is model
+def test_members_without_a_new_vector_stay_in_their_clusters() -> None:
+    members = topical(300, topics=25)
+    model = fitted(members)
+    after = reembed(model, turned(members[::2], 96))
+    assert after.rosters == model.rosters
+    assert hashes(after) == hashes(model)
+    assert covered(after)
+
+
+def test_a_cluster_without_any_new_vector_is_gone() -> None:
+    members = topical(300, topics=25)
+    model = fitted(members)
+    lost = model.ids[0]
+    after = reembed(model, turned([m for m in members if m.id not in model.rosters[lost]], 96))
+    assert lost in set(model.ids) - set(after.ids)
+    assert ClusterModel.from_bytes(after.to_bytes()).rosters == after.rosters
+
+
+@pytest.mark.parametrize("count", [0, 1, 24])
+def test_a_model_that_knows_no_member_cannot_be_carried_over(count: int) -> None:
+    strangers = [replace(m, id=f"new {m.id}") for m in topical(30)]
+    with pytest.raises(ValueError, match="no member"):
+        reembed(fitted(topical(count)), strangers)
