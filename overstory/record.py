@@ -201,8 +201,12 @@ class Documents(Protocol):
         """Give documents new paths, all at once, so that two may swap theirs."""
         ...
 
-    def delete(self, documents: Collection[DocumentId]) -> None:
-        """Remove documents with all that was made from them alone, and the remembered answers that saw them."""
+    def delete(self, documents: Collection[DocumentId]) -> list[NodeId]:
+        """Remove documents, the clusters that they leave empty, and the remembered answers that saw them.
+
+        Returns:
+            Ids of the summaries of those clusters.
+        """
         ...
 
     def pending(self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None) -> list[PendingVersion]:
@@ -290,11 +294,11 @@ class Clusters(Protocol):
         ...
 
     def trees(self, dataset: str, level: int, shards: Collection[int] | None = None) -> list[ClusterTree]:
-        """Clusters of a level with their members, by id."""
+        """Clusters of a level with their members, by id; also those that have lost all of them."""
         ...
 
     def levels(self, dataset: str) -> list[int]:
-        """Levels that have clusters, lowest first."""
+        """Levels that have clusters or a model of them, lowest first."""
         ...
 
 
@@ -411,5 +415,10 @@ class Record(Protocol):
         ...
 
     def oldest_change(self, documents: Iterable[DocumentId], clusters: Iterable[ClusterId]) -> datetime | None:
-        """When the oldest of these nodes went stale: its document became current, or a member was made anew."""
+        """When the oldest of these nodes went stale.
+
+        A document: when the first text that waits to be cut was extracted, when the document was last seen where it
+        cannot be read, else when its version became current. A cluster: when the first of its members made since was
+        made; a deletion or a new recipe leaves no date, then when its own summary was made, which is too early.
+        """
         ...

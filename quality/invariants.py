@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from overstory.building.context import BuildContext
 from overstory.building.health import examine
+from overstory.clustering import ClusterModel
 from overstory.identity import content_hash, ordered_child_hash, unordered_child_hash
 from overstory.inspection import HeldLeaf, HeldMembership, HeldSection, HeldSummary, HeldVector, Inspection
 from overstory.nodes import NodeKind
@@ -54,6 +55,10 @@ class _Stores:
     sections: Sequence[HeldSection]
     summaries: Sequence[HeldSummary]
     memberships: Sequence[HeldMembership]
+    rosters: Mapping[int, frozenset[tuple[str, str]]]
+    """(cluster, member) as the frozen models have them, by level."""
+    documents: frozenset[str]
+    """Ids of all documents."""
     vectors: Sequence[HeldVector]
     fresh: frozenset[str]
     """Ids of the summaries that are reported fresh."""
@@ -80,10 +85,21 @@ def _read(ctx: BuildContext, inspection: Inspection) -> _Stores:
         sections=inspection.sections(ctx.name),
         summaries=summaries,
         memberships=inspection.memberships(ctx.name),
+        rosters=_rosters(ctx),
+        documents=frozenset(row.id for row in ctx.record.documents.rows(ctx.name)),
         vectors=inspection.vectors(ctx.name),
         fresh=frozenset(summary.id for summary in summaries if summary.id not in unfresh),
         embedding=ctx.embedder.embedding_hash,
     )
+
+
+def _rosters(ctx: BuildContext) -> dict[int, frozenset[tuple[str, str]]]:
+    models = {level: ctx.record.clusters.model(ctx.name, level) for level in ctx.record.clusters.levels(ctx.name)}
+    loaded = {level: ClusterModel.from_bytes(model.state) for level, model in models.items() if model}
+    return {
+        level: frozenset((cluster, member) for cluster, roster in model.rosters.items() for member in roster)
+        for level, model in loaded.items()
+    }
 
 
 def _vectors(stores: _Stores) -> Iterator[Violation]:
@@ -125,6 +141,7 @@ def _children(stores: _Stores) -> Iterator[Violation]:
     for member in stores.memberships:
         if not member.exists:
             yield Violation(Invariant.CHILDREN, member.cluster_id, f"its member {member.member_id} does not exist")
+    yield from _members(stores)
     children = _Children(stores)
     for summary in stores.usable:
         found = children.of(summary)
@@ -132,6 +149,18 @@ def _children(stores: _Stores) -> Iterator[Violation]:
             yield Violation(Invariant.CHILDREN, summary.id, "it has no child")
         elif summary.id in stores.fresh and None in found:
             yield Violation(Invariant.CHILDREN, summary.id, "a child of it does not exist")
+
+
+def _members(stores: _Stores) -> Iterator[Violation]:
+    """The clusters' members are those of the frozen models, apart from members that have gone since."""
+    existing: frozenset[str] = stores.documents
+    for level in sorted(stores.rosters.keys() | {member.level for member in stores.memberships}):
+        stored = {(m.cluster_id, m.member_id) for m in stores.memberships if m.level == level and m.exists}
+        modeled = {(cluster, member) for cluster, member in stores.rosters.get(level, ()) if member in existing}
+        for cluster, member in sorted(stored ^ modeled):
+            where = "is in its model alone" if (cluster, member) in modeled else "is not in its model"
+            yield Violation(Invariant.CHILDREN, cluster, f"its member {member} {where}")
+        existing = frozenset(cluster for cluster, _ in stored)
 
 
 def _hashes(stores: _Stores) -> Iterator[Violation]:

@@ -26,7 +26,7 @@ def plan_clusters(
     ctx: BuildContext, rewritten: Collection[DocumentId], gone: Collection[DocumentId], documents: int
 ) -> Estimate:
     """Least, expected and most of all cluster summaries after these documents change."""
-    trees = ctx.record.clusters.trees(ctx.name, FIRST_LEVEL)
+    trees = [tree for tree in ctx.record.clusters.trees(ctx.name, FIRST_LEVEL) if tree.members]
     parameters = cluster_parameters(ctx.dataset.clusters)
     members = [member.member_id for tree in trees for member in tree.members]
     mean = len(members) / len(set(members)) if members else parameters.mean_for(documents)

@@ -20,6 +20,6 @@ def summarize_clusters(ctx: BuildContext, shards: Collection[int] | None = None)
     for level in ctx.record.clusters.levels(ctx.name):
         trees = ctx.record.clusters.trees(ctx.name, level, shards)
         stored = {tree.stored.id: tree.stored for tree in trees if tree.stored}
-        targets = [cluster_target(tree, recipes) for tree in trees]
+        targets = [cluster_target(tree, recipes) for tree in trees if tree.members]
         Maker(ctx, report).make(outstanding(targets, stored, report))
     return report

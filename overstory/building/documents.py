@@ -214,13 +214,12 @@ def _scanned(row: DocumentRow, result: Extracted | str) -> ScannedDocument:
 
 
 def _remove(ctx: BuildContext, rows: list[DocumentRow], report: StageReport) -> None:
-    """Take documents out of every store, vectors first named, in one transaction."""
+    """Take documents out of every store in one transaction, with the clusters that are left empty."""
     if not rows:
         return
     ids = [row.id for row in rows]
     with ctx.record.transaction() as record:
         nodes = [*record.leaves.known(ids), *record.summaries.purge(ids)]
-        record.vectors.delete(ctx.name, nodes)
-        record.documents.delete(ids)
+        record.vectors.delete(ctx.name, [*nodes, *record.documents.delete(ids)])
     for row in rows:
         report.shards[row.shard].deleted += 1

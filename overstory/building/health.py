@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -10,10 +10,10 @@ from overstory.building.context import BuildContext
 from overstory.building.document_summaries import lower_targets
 from overstory.building.leaves import Cutter
 from overstory.building.summaries import recipes_of
-from overstory.freshness import Cause, Verdict, judge
-from overstory.identity import DocumentId, NodeId
+from overstory.freshness import Cause, Desired, Verdict, judge
+from overstory.identity import ClusterId, DocumentId, NodeId
 from overstory.nodes import NodeKind, NodeState
-from overstory.record import DocumentRow, DocumentTree, LevelHealth, StoredSummary
+from overstory.record import ClusterTree, DocumentRow, DocumentTree, LevelHealth, StoredSummary
 from overstory.tree import Target, cluster_target, document_target
 
 
@@ -27,9 +27,9 @@ class Health:
     """Known to have changed, while their leaves are not current yet; what stands for them is stale."""
     levels: tuple[LevelHealth, ...]
     stale_since: datetime | None
-    """When the document that made the oldest node stale became current; None when nothing is stale."""
+    """When the oldest change that is not in the index yet was seen; None when nothing is stale."""
     unfresh: Mapping[str, tuple[Target, NodeState]]
-    """Nodes that are not fresh, by id."""
+    """Nodes that are not fresh, by id; orphaned ones too."""
 
     @property
     def staleness_rate(self) -> float:
@@ -51,7 +51,8 @@ def examine(ctx: BuildContext) -> Health:
     pending = {item.document_id for item in ctx.record.documents.pending(ctx.name, recipe)}
     trees = ctx.record.summaries.trees(ctx.name, with_leaves=ctx.dataset.summaries.chunk)
     stored = {node: summary for tree in trees for node, summary in tree.stored.items()}
-    targets = _targets(ctx, trees, stored)
+    clusters = [t for level in ctx.record.clusters.levels(ctx.name) for t in ctx.record.clusters.trees(ctx.name, level)]
+    targets = _targets(ctx, trees, stored, clusters)
     # What cannot be read any more may have changed: what stands for it is the last that could.
     outdated = pending | {row.id for row in rows if row.failure}
     counts: dict[tuple[NodeKind, int], LevelHealth] = {}
@@ -64,9 +65,9 @@ def examine(ctx: BuildContext) -> Health:
         if state is not NodeState.FRESH:
             unfresh[target.id] = (target, state)
     wanted = {target.id for target, _ in targets}
-    for summary in stored.values():
-        if summary.id not in wanted:
-            _add(counts, summary.kind, summary.kind.level, NodeState.ORPHANED)
+    for target in _orphans(trees, clusters, wanted):
+        _add(counts, target.kind, target.level, NodeState.ORPHANED)
+        unfresh[target.id] = (target, NodeState.ORPHANED)
     for tree in trees:
         state = NodeState.STALE if tree.document_id in outdated else NodeState.FRESH
         _add(counts, NodeKind.LEAF, 0, state, tree.leaf_count)
@@ -84,15 +85,52 @@ _ORDER = {kind: place for place, kind in enumerate(NodeKind)}
 
 
 def _targets(
-    ctx: BuildContext, trees: list[DocumentTree], stored: Mapping[NodeId, StoredSummary]
+    ctx: BuildContext,
+    trees: list[DocumentTree],
+    stored: Mapping[NodeId, StoredSummary],
+    clusters: list[ClusterTree],
 ) -> list[tuple[Target, StoredSummary | None]]:
     recipes = recipes_of(ctx)
     lower = lower_targets(trees, recipes, with_chunks=ctx.dataset.summaries.chunk)
     upper = [document_target(tree, recipes, stored) for tree in trees]
     found = [(target, stored.get(target.id)) for target in (*lower, *upper)]
-    for level in ctx.record.clusters.levels(ctx.name):
-        found += [(cluster_target(t, recipes), t.stored) for t in ctx.record.clusters.trees(ctx.name, level)]
-    return found
+    # A cluster without members is none: its summary is an orphan.
+    return found + [(cluster_target(tree, recipes), tree.stored) for tree in clusters if tree.members]
+
+
+def _orphans(
+    trees: Iterable[DocumentTree], clusters: Iterable[ClusterTree], wanted: Collection[NodeId]
+) -> Iterator[Target]:
+    """Stored summaries that nothing asks for any more."""
+    for tree in trees:
+        for summary in tree.stored.values():
+            if summary.id not in wanted:
+                yield _orphan(summary, summary.kind.level, tree.shard, document=tree.document_id)
+    for cluster in clusters:
+        if cluster.stored and not cluster.members:
+            yield _orphan(cluster.stored, cluster.level, cluster.shard, cluster=cluster.cluster_id)
+
+
+def _orphan(
+    summary: StoredSummary,
+    level: int,
+    shard: int,
+    *,
+    document: DocumentId | None = None,
+    cluster: ClusterId | None = None,
+) -> Target:
+    return Target(
+        id=summary.id,
+        kind=summary.kind,
+        level=level,
+        shard=shard,
+        ordinal=summary.ordinal,
+        desired=Desired(None, summary.recipe_hash),
+        children=(),
+        document_id=document,
+        cluster_id=cluster,
+        blocked="nothing asks for it",
+    )
 
 
 def _add(

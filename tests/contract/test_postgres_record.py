@@ -343,9 +343,8 @@ def test_deleting_the_last_document_leaves_no_row_and_no_vector(full: Corpus) ->
     document = full.id_of("long.md")
     with full.record.transaction() as record:
         nodes = [*record.leaves.known([document]), *record.summaries.purge([document])]
-        record.vectors.delete(full.name, nodes)
-        record.documents.delete([document])
-        record.vectors.delete(full.name, record.clusters.save(full.name, 2, None, {}))
+        record.vectors.delete(full.name, [*nodes, *record.documents.delete([document])])
+        record.clusters.save(full.name, 2, None, {})
 
     assert {table: count(full.record, table) for table in TABLES_OF_DOCUMENTS} == dict.fromkeys(TABLES_OF_DOCUMENTS, 0)
     assert count(full.record, "cluster") == 0

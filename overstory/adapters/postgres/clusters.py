@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
 
 from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
 from overstory.adapters.postgres.summaries import stored_summary
@@ -13,7 +14,7 @@ from overstory.record import ClusterTree, Member, StoredModel, StoredSummary
 _MEMBERS = """
 select c.id::text, c.level, m.member_id::text, s.id::text, s.text_hash
 from cluster c
-join membership m on m.cluster_id = c.id
+left join membership m on m.cluster_id = c.id
 left join summary s on s.failure is null and (
     (c.level = 2 and s.document_id = m.member_id and s.kind = 'document_summary')
     or (c.level > 2 and s.cluster_id = m.member_id))
@@ -44,11 +45,34 @@ insert into cluster_model (dataset, level, generation, embedding_hash, state)
 values (:dataset, :level, :generation, :embedding, :state)
 on conflict (dataset, level) do update
 set state = excluded.state, generation = excluded.generation, embedding_hash = excluded.embedding_hash
+where (cluster_model.state, cluster_model.generation, cluster_model.embedding_hash)
+    is distinct from (excluded.state, excluded.generation, excluded.embedding_hash)
 """
 
-_ADD = """
-insert into cluster (id, dataset, level, kind, shard) values (:id, :dataset, :level, 'topic', :shard)
+_CLUSTER = (("id", "dataset", "level", "kind", "shard"), ("uuid", "text", "int2", "text", "int2"))
+
+_MEMBERSHIP = (("cluster_id", "member_id", "weight"), ("uuid", "uuid", "float4"))
+
+_LEAVE = """
+delete from membership m
+using unnest(cast(:clusters as uuid[]), cast(:members as uuid[])) as gone (cluster_id, member_id)
+where m.cluster_id = gone.cluster_id and m.member_id = gone.member_id
 """
+
+_WEIGH = """
+update membership m set weight = new.weight
+from unnest(cast(:clusters as uuid[]), cast(:members as uuid[]), cast(:weights as real[]))
+    as new (cluster_id, member_id, weight)
+where m.cluster_id = new.cluster_id and m.member_id = new.member_id
+"""
+
+_LEVELS = """
+select level from cluster where dataset = :dataset union select level from cluster_model where dataset = :dataset
+order by 1
+"""
+
+_SAME_WEIGHT = 1e-6
+"""Postgres keeps weights in single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,27 +95,26 @@ class PostgresClusters:
     ) -> list[NodeId]:
         """Store a level's model and memberships, touching what differs; returns summaries of removed clusters."""
         with self.db.transaction() as db:
-            _save_model(db, dataset, level, model)
+            if self.model(dataset, level) != model:
+                _save_model(db, dataset, level, model)
             present = _present(db, dataset, level)
             gone = [cluster for cluster in present if cluster not in memberships]
             removed = db.rows("select id::text from summary where cluster_id = any(cast(:ids as uuid[]))", ids=gone)
             db.run("delete from cluster where id = any(cast(:ids as uuid[]))", ids=gone)
-            for cluster, members in memberships.items():
-                if cluster not in present:
-                    shard = shard_of(cluster)
-                    db.run(_ADD, id=cluster, dataset=dataset, level=level, shard=shard)
-                _save_members(db, cluster, present.get(cluster, {}), dict(members))
+            born = [cluster for cluster in memberships if cluster not in present]
+            rows = ((UUID(cluster), dataset, level, "topic", shard_of(cluster)) for cluster in born)
+            db.copy("cluster", *_CLUSTER, rows)
+            _save_members(db, _difference(present, memberships))
         return [NodeId(node) for (node,) in removed]
 
     def trees(self, dataset: str, level: int, shards: Collection[int] | None = None) -> list[ClusterTree]:
-        """Clusters of a level with their members, by id."""
+        """Clusters of a level with their members, by id; also those that have lost all of them."""
         scope = {"dataset": dataset, "level": level, "shards": listed(shards)}
         return cluster_trees(self.db, _OF_LEVEL, scope)
 
     def levels(self, dataset: str) -> list[int]:
-        """Levels that have clusters, lowest first."""
-        found = self.db.rows("select distinct level from cluster where dataset = :d order by 1", d=dataset)
-        return [level for (level,) in found]
+        """Levels that have clusters or a model of them, lowest first."""
+        return [level for (level,) in self.db.rows(_LEVELS, dataset=dataset)]
 
 
 def cluster_trees(database: Database, which: str, scope: Mapping[str, object]) -> list[ClusterTree]:
@@ -99,7 +122,9 @@ def cluster_trees(database: Database, which: str, scope: Mapping[str, object]) -
     with database.transaction() as db:
         members: dict[tuple[str, int], list[Member]] = {}
         for cluster, level, *member in db.rows(_MEMBERS.format(which=which), **scope):
-            members.setdefault((cluster, level), []).append(Member(*member))
+            held = members.setdefault((cluster, level), [])
+            if member[0] is not None:
+                held.append(Member(*member))
         found = db.rows(_STORED.format(which=which), **scope)
     stored: dict[str, StoredSummary] = {row[0]: stored_summary(row[1:]) for row in found}
     return [
@@ -131,21 +156,46 @@ def _present(db: Database, dataset: str, level: int) -> dict[str, dict[str, floa
     return present
 
 
-def _save_members(db: Database, cluster: str, present: Mapping[str, float], wanted: Mapping[str, float]) -> None:
-    """Write the difference only: weights are compared as Postgres keeps them, in single precision."""
-    gone = [member for member in present if member not in wanted]
-    if gone:
-        db.run(
-            "delete from membership where cluster_id = :c and member_id = any(cast(:ids as uuid[]))",
-            c=cluster,
-            ids=gone,
-        )
-    for member, weight in wanted.items():
-        if abs(present.get(member, 0.0) - weight) > 1e-6:
-            db.run(
-                "insert into membership (cluster_id, member_id, weight) values (:c, :m, :w) "
-                "on conflict (cluster_id, member_id) do update set weight = excluded.weight",
-                c=cluster,
-                m=member,
-                w=weight,
-            )
+@dataclass(slots=True)
+class _Difference:
+    """Memberships (cluster, member) to write and to remove."""
+
+    new: dict[tuple[str, str], float] = field(default_factory=dict)
+    weighed: dict[tuple[str, str], float] = field(default_factory=dict)
+    gone: list[tuple[str, str]] = field(default_factory=list)
+
+
+def _difference(
+    present: Mapping[str, Mapping[str, float]], wanted: Mapping[ClusterId, Sequence[tuple[str, float]]]
+) -> _Difference:
+    """What differs in the wanted clusters; the memberships of the others go with them."""
+    found = _Difference()
+    for cluster, members in wanted.items():
+        held = present.get(cluster, {})
+        for member, weight in members:
+            if member not in held:
+                found.new[cluster, member] = weight
+            elif abs(held[member] - weight) > _SAME_WEIGHT:
+                found.weighed[cluster, member] = weight
+        found.gone += [(cluster, member) for member in held.keys() - dict(members).keys()]
+    return found
+
+
+def _save_members(db: Database, difference: _Difference) -> None:
+    """Write a difference with three statements, however many memberships it holds."""
+    if difference.gone:
+        clusters, members = _columns(difference.gone)
+        db.run(_LEAVE, clusters=clusters, members=members)
+    if difference.weighed:
+        clusters, members = _columns(difference.weighed)
+        db.run(_WEIGH, clusters=clusters, members=members, weights=list(difference.weighed.values()))
+    db.copy("membership", *_MEMBERSHIP, _copied(difference.new))
+
+
+def _columns(pairs: Collection[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    return [cluster for cluster, _ in pairs], [member for _, member in pairs]
+
+
+def _copied(memberships: Mapping[tuple[str, str], float]) -> Iterator[tuple[UUID, UUID, float]]:
+    for (cluster, member), weight in memberships.items():
+        yield UUID(cluster), UUID(member), weight

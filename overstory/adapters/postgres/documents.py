@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
-from overstory.identity import DocumentId, VersionId, version_id
+from overstory.identity import DocumentId, NodeId, VersionId, version_id
 from overstory.record import DocumentRow, PendingVersion, ScannedDocument
 
 _ROWS = f"""
@@ -47,6 +47,13 @@ select vl.version_id::text, vl.start_char, l.text
 from version_leaf vl join leaf l on l.id = vl.leaf_id
 where vl.version_id = any(cast(:ids as uuid[]))
 order by vl.version_id, vl.ordinal
+"""
+
+_LEFT = "delete from membership where member_id = any(cast(:ids as uuid[])) returning cluster_id::text"
+
+_EMPTIED = """
+select c.id::text from cluster c
+where c.id = any(cast(:ids as uuid[])) and not exists (select 1 from membership m where m.cluster_id = c.id)
 """
 
 
@@ -103,18 +110,23 @@ class PostgresDocuments:
             for document, path in moves.items():
                 db.run("update document set path = :path, seen_at = now() where id = :id", id=document, path=path)
 
-    def delete(self, documents: Collection[DocumentId]) -> None:
-        """Remove documents with all that was made from them alone, and the remembered answers that saw them."""
+    def delete(self, documents: Collection[DocumentId]) -> list[NodeId]:
+        """Remove documents, the clusters that they leave empty, and the remembered answers that saw them.
+
+        Returns:
+            Ids of the summaries of those clusters.
+        """
         with self.db.transaction() as db:
             ids = list(documents)
             db.run("delete from answer where sources && cast(:ids as uuid[])", ids=ids)
-            db.run("delete from membership where member_id = any(cast(:ids as uuid[]))", ids=ids)
+            nodes = _leave_clusters(db, ids)
             db.run(
                 "delete from version_leaf using document_version v "
                 "where v.id = version_id and v.document_id = any(cast(:ids as uuid[]))",
                 ids=ids,
             )
             db.run("delete from document where id = any(cast(:ids as uuid[]))", ids=ids)
+        return nodes
 
     def pending(self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None) -> list[PendingVersion]:
         """Versions whose leaves are to be cut, by document id."""
@@ -133,3 +145,18 @@ class PostgresDocuments:
             so_far = rebuilt.get(version, "")
             rebuilt[version] = so_far + text[len(so_far) - start :]
         return texts | rebuilt
+
+
+def _leave_clusters(db: Database, documents: Sequence[str]) -> list[NodeId]:
+    """Take members out of their clusters; those left without any go, level by level. Returns their summaries."""
+    nodes: list[NodeId] = []
+    leaving = list(documents)
+    while leaving:
+        left = {cluster for (cluster,) in db.rows(_LEFT, ids=leaving)}
+        leaving = [cluster for (cluster,) in db.rows(_EMPTIED, ids=list(left))]
+        found = db.rows(
+            "delete from summary where cluster_id = any(cast(:ids as uuid[])) returning id::text", ids=leaving
+        )
+        nodes += [NodeId(node) for (node,) in found]
+        db.run("delete from cluster where id = any(cast(:ids as uuid[]))", ids=leaving)
+    return nodes

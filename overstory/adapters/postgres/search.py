@@ -43,7 +43,7 @@ left join version_leaf held on held.version_id = d.current_version and held.ordi
 
 _NEAR_SUMMARIES = """
 select n.node_id::text, n.kind, -n.distance, d.id::text, s.ordinal, null, s.recipe_hash = :passed_through,
-       s.cluster_id is not null or d.current_version is not null
+       d.current_version is not null or exists (select 1 from membership m where m.cluster_id = s.cluster_id)
 from {nearest} n
 left join summary s on s.id = n.node_id and s.dataset = :dataset and s.failure is null
 left join document d on d.id = s.document_id
@@ -147,9 +147,10 @@ class PostgresSearch:
         return document_trees(self.db, "d.id = any(cast(:documents as uuid[]))", scope, with_leaves=True)
 
     def cluster_trees(self, dataset: str, clusters: Collection[ClusterId]) -> list[ClusterTree]:
-        """Clusters with their members, by id."""
+        """Clusters with their members, by id; one that has lost all of them is none."""
         scope = {"dataset": dataset, "clusters": list(clusters)}
-        return cluster_trees(self.db, "c.id = any(cast(:clusters as uuid[]))", scope)
+        found = cluster_trees(self.db, "c.id = any(cast(:clusters as uuid[]))", scope)
+        return [tree for tree in found if tree.members]
 
     def changed(self, dataset: str, documents: Collection[DocumentId], chunk_recipe: str) -> frozenset[DocumentId]:
         """Documents with a version newer than their current one, or with leaves cut by another recipe."""

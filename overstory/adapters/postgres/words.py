@@ -87,7 +87,7 @@ select s.id::text, s.kind, {score} as score, d.id::text, s.ordinal, null, s.reci
 from summary s
 left join document d on d.id = s.document_id
 where s.dataset = :dataset and s.level > 0 and s.failure is null and s.search @@ (select cast(:any as tsquery))
-  and (s.cluster_id is not null or d.current_version is not null)
+  and (d.current_version is not null or exists (select 1 from membership m where m.cluster_id = s.cluster_id))
 order by score desc, s.id limit :limit
 """,
 )
