@@ -13,6 +13,7 @@ from overstory.building.context import BuildContext, no_progress
 from overstory.errors import SettingsError
 from overstory.home import create_home, find_home, refuse_inside
 from overstory.identity import DocumentId, with_parameters
+from overstory.relocation import settle_source
 from overstory.settings import Dataset, OpenAISummarizer, Settings
 from overstory.sizes import parameters
 
@@ -67,6 +68,7 @@ def open_dataset(
     run_id: str = "",
     progress: Progress = no_progress,
     workers: int | None = None,
+    moved: bool = False,
 ) -> BuildContext:
     """A dataset with the ports that its settings name.
 
@@ -76,14 +78,16 @@ def open_dataset(
         run_id: Names the build in the ledger.
         progress: Told how far each stage is.
         workers: Processes for the work of this machine; as many as it has processors by default.
+        moved: Take the folder of the settings for the one that the dataset is built from, wherever that was.
 
     Raises:
-        SettingsError: The dataset's name belongs to another source in this record.
+        SettingsError: The record has the dataset from another folder.
     """
     from overstory.adapters.extractors import LibraryExtractor
     from overstory.adapters.tokenizers import OpenAITokenizer
 
-    record.check_dataset(dataset.name, dataset.source)
+    if not moved:
+        settle_source(record, dataset)
     tokenizer = OpenAITokenizer()
     processes = workers or os.cpu_count() or 1
     return BuildContext(
@@ -99,6 +103,25 @@ def open_dataset(
         progress=progress,
         clock=time.monotonic,
     )
+
+
+def relocate(record: PostgresRecord, dataset: Dataset) -> None:
+    """Tell the record that a dataset's folder has moved to where the settings say; its documents stay what they are.
+
+    Raises:
+        BuildLocked: A build of the dataset is running.
+        SettingsError: The record has no such dataset.
+    """
+    known = dict(record.datasets())
+    if dataset.name not in known:
+        names = ", ".join(f"{name} ({source})" for name, source in known.items()) or "none"
+        raise SettingsError(
+            f"There is no dataset '{dataset.name}' that could have moved",
+            hint=f"Name it: overstory build DIR --dataset NAME --moved. Known: {names}",
+        )
+    if known[dataset.name] != dataset.source:
+        with record.lock(dataset.name):
+            record.relocate(dataset.name, dataset.source)
 
 
 def open_source(dataset: Dataset) -> FolderSource:

@@ -394,12 +394,12 @@ class Record(Protocol):
         """
         ...
 
-    def check_dataset(self, name: str, source: str) -> None:
-        """Check that the dataset, if there is one, is built from this source.
+    def source(self, name: str) -> str | None:
+        """The folder that a dataset is built from; None where there is no such dataset."""
+        ...
 
-        Raises:
-            SettingsError: The name belongs to another source.
-        """
+    def relocate(self, name: str, source: str) -> None:
+        """Note that a dataset's folder has moved; nothing else changes, since documents are known by relative paths."""
         ...
 
     def transaction(self) -> AbstractContextManager[Record]:

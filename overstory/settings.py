@@ -158,6 +158,8 @@ class Dataset(_Section):
     name: Name
     source: str = Field(min_length=1)
     """Folder of the documents; relative paths start at the settings file."""
+    relative_source: str | None = Field(None, exclude=True)
+    """The source as the file spells it, where that is a relative path: such a folder moves along with the file."""
     include: tuple[str, ...] = ("**/*",)
     exclude: tuple[str, ...] = ()
     max_document_bytes: int = Field(50_000_000, ge=1)
@@ -246,13 +248,17 @@ def _dataset(name: str, table: object, folder: Path | None) -> Dataset:
     _refuse_null(table, where)
     if "name" in table:
         raise SettingsError(f"Unknown setting '{where}.name'", hint="The name stands in the table's heading")
+    if "relative_source" in table:
+        raise SettingsError(f"Unknown setting '{where}.relative_source'", hint="A source may be a relative path")
     try:
         dataset = Dataset.model_validate(_tuples({"name": name, **table}))
     except ValidationError as error:
         raise SettingsError(_first_problem(error, where), hint="See README.md, Settings") from error
     if folder is None:
         return dataset
-    return dataset.model_copy(update={"source": str((folder / Path(dataset.source).expanduser()).resolve())})
+    written = Path(dataset.source).expanduser()
+    relative = None if written.is_absolute() else dataset.source
+    return dataset.model_copy(update={"source": str((folder / written).resolve()), "relative_source": relative})
 
 
 def _refuse_null(table: Mapping[str, Any], where: str) -> None:

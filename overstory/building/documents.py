@@ -15,6 +15,7 @@ from overstory.extraction import Extracted, Extractor, extract_document
 from overstory.identity import DocumentId, content_hash, document_id, shard_of
 from overstory.parallel import map_batches
 from overstory.record import DocumentRow, ScannedDocument
+from overstory.relocation import ensure_dataset
 
 BATCH_DOCUMENTS = 16
 """Of a large build 64 batches of bytes are in memory at once (``parallel``)."""
@@ -44,7 +45,7 @@ def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> 
     """Bring the record's documents in line with the source; texts that changed become new versions."""
     report = StageReport(STAGE)
     scan = compare(ctx, shards)
-    ctx.record.ensure_dataset(ctx.name, ctx.dataset.source)
+    ensure_dataset(ctx.record, ctx.dataset)
     report.notes += scan.notes
     _remove(ctx, scan.gone, report)
     if scan.moves:

@@ -14,6 +14,7 @@ from overstory.nodes import NodeKind
 from overstory.parallel import map_batches
 from overstory.ports import Tokenizer
 from overstory.record import CutVersion, PendingVersion, SectionRow, VectorRow
+from overstory.relocation import ensure_dataset
 from overstory.settings import Chunking
 
 BATCH_DOCUMENTS = 64
@@ -81,7 +82,7 @@ class Cutter:
 def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Cut every version that is not current, embed its new leaves, and switch to it."""
     report = StageReport(STAGE)
-    ctx.record.ensure_dataset(ctx.name, ctx.dataset.source)
+    ensure_dataset(ctx.record, ctx.dataset)
     cutter = Cutter(ctx.dataset.chunking, ctx.tokenizer)
     pending = [p for p in ctx.record.documents.pending(ctx.name, cutter.recipe, shards) if ctx.chosen(p.document_id)]
     trees = ctx.record.summaries.trees(ctx.name, shards)

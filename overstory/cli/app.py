@@ -26,6 +26,10 @@ DatasetOption = Annotated[str | None, typer.Option("--dataset", "-d", help="Name
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (schemas: docs/schemas).")]
 FolderArgument = Annotated[Path | None, typer.Argument(help="Folder of documents; without it, overstory.toml says.")]
 
+MovedOption = Annotated[
+    bool, typer.Option("--moved", help="The folder has moved here: go on with the dataset that was built from it.")
+]
+
 MISUSED = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -67,22 +71,28 @@ def build(
     document: Annotated[
         list[str] | None, typer.Option("--document", help="Only this document (path or id); may be given again.")
     ] = None,
+    moved: MovedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Bring the index in line with the documents: only what changed is made."""
     from overstory.cli import building
 
-    status = building.run(folder, dataset, document or [], as_json=as_json)
+    status = building.run(folder, dataset, document or [], moved=moved, as_json=as_json)
     if status:
         raise typer.Exit(status)
 
 
 @app.command()
-def plan(folder: FolderArgument = None, dataset: DatasetOption = None, as_json: JsonOption = False) -> None:
+def plan(
+    folder: FolderArgument = None,
+    dataset: DatasetOption = None,
+    moved: MovedOption = False,
+    as_json: JsonOption = False,
+) -> None:
     """Say what a build would do and cost, without doing it."""
     from overstory.cli import building
 
-    building.plan(folder, dataset, as_json=as_json)
+    building.plan(folder, dataset, moved=moved, as_json=as_json)
 
 
 @app.command()

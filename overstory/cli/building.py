@@ -25,13 +25,16 @@ PARTIAL = 3
 """Exit status of a build that made everything but some documents."""
 
 
-def run(folder: Path | None, dataset: str | None, documents: Sequence[str], *, as_json: bool) -> int:
+def run(folder: Path | None, dataset: str | None, documents: Sequence[str], *, moved: bool, as_json: bool) -> int:
     """Build datasets one after the other, whatever becomes of each; returns the exit status of the worst."""
     deployment, chosen = for_build(folder, dataset)
     done: list[BuildDocument] = []
     errors: list[OverstoryError] = []
     for one in chosen:
         try:
+            if moved:
+                with deployment.record() as record:
+                    api.relocate(record, one)
             done.append(build_dataset(deployment, one, documents))
         except BuildInterrupted:
             raise
@@ -67,13 +70,13 @@ def build_dataset(deployment: Deployment, dataset: Dataset, documents: Sequence[
     return build_document(dataset.name, done.run_id, done.reports, time.monotonic() - started)
 
 
-def plan(folder: Path | None, dataset: str | None, *, as_json: bool) -> None:
+def plan(folder: Path | None, dataset: str | None, *, moved: bool, as_json: bool) -> None:
     """Print what a build would do."""
     deployment, chosen = for_build(folder, dataset)
     planned = []
     for one in chosen:
         with Bars() as bars, deployment.record() as record:
-            planned.append(plan_document(make_plan(api.open_dataset(one, record, progress=bars))))
+            planned.append(plan_document(make_plan(api.open_dataset(one, record, progress=bars, moved=moved))))
         if not as_json:
             tables.plan(planned[-1])
     if as_json:

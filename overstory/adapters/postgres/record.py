@@ -73,20 +73,21 @@ class PostgresRecord:
             SettingsError: The name belongs to another source.
         """
         self.db.run("insert into dataset (name, source) values (:n, :s) on conflict do nothing", n=name, s=source)
-        self.check_dataset(name, source)
+        known = self.source(name)
+        if known != source:
+            raise SettingsError(
+                f"Dataset '{name}' is built from {known}, not from {source}",
+                hint="Give this folder another name with --dataset",
+            )
 
-    def check_dataset(self, name: str, source: str) -> None:
-        """Check that the dataset, if there is one, is built from this source.
+    def source(self, name: str) -> str | None:
+        """The folder that a dataset is built from; None where there is no such dataset."""
+        found = self.db.rows("select source from dataset where name = :n", n=name)
+        return found[0][0] if found else None
 
-        Raises:
-            SettingsError: The name belongs to another source.
-        """
-        for (known,) in self.db.rows("select source from dataset where name = :n", n=name):
-            if known != source:
-                raise SettingsError(
-                    f"Dataset '{name}' is built from {known}, not from {source}",
-                    hint="Give this folder another name with --dataset",
-                )
+    def relocate(self, name: str, source: str) -> None:
+        """Note that a dataset's folder has moved; nothing else changes, since documents are known by relative paths."""
+        self.db.run("update dataset set source = :s where name = :n", n=name, s=source)
 
     def datasets(self) -> list[tuple[str, str]]:
         """(name, source) of every dataset, by name."""

@@ -1,0 +1,61 @@
+"""What the command line says and does about the folder of a dataset."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_cli import Terminal, complaint, write
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, database_url: str) -> Terminal:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return Terminal(folder, database_url)
+
+
+def work(done: str) -> list[int]:
+    """(written, deleted, embedded, calls) of a build, summed over its stages."""
+    stages = json.loads(done)["stages"]
+    return [sum(stage[what] for stage in stages) for what in ("written", "deleted", "embedded", "calls")]
+
+
+def test_moved_folder_is_built_on_for_nothing_once_somebody_says_so(terminal: Terminal) -> None:
+    source = write(terminal.folder, a="Pro costs $49 since 2025-07-01.", b="Plans renew every 30 days.")
+    terminal("build", "docs")
+    moved = terminal.folder / "manual"
+    shutil.move(source, moved)
+    refused = terminal("build", "manual", "--dataset", "docs")
+    assert refused.returncode == 2
+    assert f"overstory build {moved} --dataset docs --moved" in complaint(refused)
+    planned = json.loads(terminal("plan", "manual", "--dataset", "docs", "--moved", "--json").stdout)
+    assert planned["nothing_to_do"]
+    done = terminal("build", "manual", "--dataset", "docs", "--moved", "--json")
+    assert (done.returncode, work(done.stdout)) == (0, [0, 0, 0, 0])
+    assert terminal("build", "manual", "--dataset", "docs").returncode == 0
+
+
+def test_moved_folder_of_an_unknown_dataset_is_told_which_are_known(terminal: Terminal) -> None:
+    source = write(terminal.folder, a="Pro costs $49 since 2025-07-01.")
+    terminal("build", "docs")
+    shutil.move(source, terminal.folder / "manual")
+    done = terminal("build", "manual", "--moved")
+    assert done.returncode == 2
+    assert f"Known: docs ({source})" in complaint(done)
+
+
+def test_project_that_moves_with_its_settings_needs_no_option(terminal: Terminal) -> None:
+    project = terminal.folder / "project"
+    project.mkdir()
+    write(project, a="Pro costs $49 since 2025-07-01.")
+    (project / "overstory.toml").write_text('[datasets.d]\nsource = "docs"\n')
+    terminal.folder = project
+    terminal("build")
+    terminal.folder = project.rename(project.with_name("renamed"))
+    assert terminal("status").returncode == 0
+    done = terminal("build", "--json")
+    assert (done.returncode, work(done.stdout)) == (0, [0, 0, 0, 0])
