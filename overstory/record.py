@@ -209,6 +209,14 @@ class Documents(Protocol):
         """
         ...
 
+    def withheld(self, dataset: str) -> dict[DocumentId, bool]:
+        """Documents that the source no longer lists and that were kept; true where their deletion is approved."""
+        ...
+
+    def withhold(self, dataset: str, documents: Collection[DocumentId], *, approved: bool = False) -> None:
+        """Note exactly these documents as withheld; ``approved`` approves of their deletion, and takes nothing back."""
+        ...
+
     def pending(self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None) -> list[PendingVersion]:
         """Versions whose leaves are to be cut, by document id."""
         ...
@@ -376,6 +384,19 @@ class VectorRow:
     document_id: DocumentId | None
 
 
+class Hold(Protocol):
+    """What a run holds; all of it ends with its process."""
+
+    def take(self, dataset: str) -> None:
+        """Hold a dataset against other builds until the hold ends; once taken, see that it is still held.
+
+        Raises:
+            BuildLocked: Another build holds it.
+            StoreUnavailable: The connection was lost, and with it what was held.
+        """
+        ...
+
+
 class Record(Protocol):
     """Everything that is kept."""
 
@@ -406,12 +427,20 @@ class Record(Protocol):
         """The same record bound to one transaction, committed when the block ends without an error."""
         ...
 
+    def hold(self, run_id: str | None = None) -> AbstractContextManager[Hold]:
+        """What a run holds until the block ends: that it lives, and the datasets that it takes."""
+        ...
+
     def lock(self, dataset: str) -> AbstractContextManager[None]:
-        """Hold the dataset against other builds.
+        """Hold one dataset against builds.
 
         Raises:
-            BuildLocked: Another build holds it.
+            BuildLocked: A build holds it.
         """
+        ...
+
+    def living(self, run_ids: Iterable[str]) -> set[str]:
+        """Those of the runs whose process lives."""
         ...
 
     def oldest_change(self, documents: Iterable[DocumentId], clusters: Iterable[ClusterId]) -> datetime | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from overstory.building.report import StageReport
     from overstory.errors import OverstoryError
     from overstory.ports import Progress
+    from overstory.record import Hold
 
 
 @dataclass(slots=True)
@@ -19,6 +20,8 @@ class Caller:
     """Collects what a run in this process did."""
 
     progress: Progress
+    hold: Hold
+    """Of the run: it has taken the dataset before the run began."""
     reports: list[StageReport] = field(default_factory=list)
     error: OverstoryError | None = None
     """Why the run failed."""

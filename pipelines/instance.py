@@ -54,6 +54,9 @@ concurrency:
         value:
           applyLimitPerUniqueValue: true
         limit: 1
+run_launcher:
+  module: pipelines.run_launcher
+  class: WatchedRunLauncher
 run_monitoring:
   enabled: true
   start_timeout_seconds: 120

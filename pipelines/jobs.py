@@ -11,6 +11,8 @@ from pipelines.partitions import SHARD_KEYS
 
 DATASET_TAG = "overstory/dataset"
 CAUSE_TAG = "overstory/cause"
+PROCESS_TAG = "overstory/process"
+"""The number of the process that holds the run's lock in the record; set once it does."""
 RANGE_START_TAG = "dagster/asset_partition_range_start"
 RANGE_END_TAG = "dagster/asset_partition_range_end"
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
+from dagster._core.utils import make_new_run_id
 
 import pipelines  # noqa: F401  (sets what Dagster reads when it is imported)
 from overstory import api
@@ -18,15 +22,19 @@ from overstory.building.report import StageReport
 from overstory.errors import BuildInterrupted
 from overstory.identity import shard_key
 from overstory.ports import Progress
-from overstory.settings import Settings
+from overstory.settings import Dataset, Settings
 from pipelines import instance as instances
 from pipelines.caller import Caller, calling
 from pipelines.datasets import dataset_definitions, shared_definitions
-from pipelines.jobs import CAUSE_TAG, RANGE_END_TAG, RANGE_START_TAG, build_changed_name, console
+from pipelines.jobs import CAUSE_TAG, PROCESS_TAG, RANGE_END_TAG, RANGE_START_TAG, build_changed_name, console
 from pipelines.lost_runs import settle
 from pipelines.partitions import SHARD_KEYS
 from pipelines.runs import LastRun, last_run
 from pipelines.webserver import dev
+
+if TYPE_CHECKING:
+    from overstory.adapters.postgres.record import PostgresRecord
+    from overstory.record import Hold
 
 __all__ = ["Built", "LastRun", "build", "dev", "last_run"]
 
@@ -68,38 +76,56 @@ def build(
         OverstoryError: Whatever ended the run, as the core raised it.
     """
     chosen = settings.dataset(dataset)
-    with instances.opened(settings, home) as instance, _quiet():
-        _settle_lost(instance, dataset, home)
+    run_id = make_new_run_id()
+    with instances.opened(settings, home) as instance, _quiet(), _holding(home, dataset, run_id) as (record, hold):
+        settle(instance, record.living, dataset, datetime.now(UTC))
+        only = _ids(chosen, record, documents)
         job = dg.Definitions.merge(shared_definitions(), dataset_definitions(chosen)).resolve_job_def(
             build_changed_name(dataset)
         )
-        caller = Caller(progress)
+        caller = Caller(progress, hold)
         try:
             with calling(caller):
-                result = job.execute_in_process(
-                    instance=instance, tags={CAUSE_TAG: cause, **_range(shards)}, run_config=_run_config(documents)
+                job.execute_in_process(
+                    instance=instance,
+                    run_id=run_id,
+                    tags={CAUSE_TAG: cause, PROCESS_TAG: str(os.getpid()), **_range(shards)},
+                    run_config=_run_config(only),
                 )
         except (KeyboardInterrupt, DagsterExecutionInterruptedError) as error:
             raise _interrupted(dataset) from error
         except dg.Failure as failure:
             raise caller.error or failure from None
-        return Built(result.run_id, caller.reports)
+        return Built(run_id, caller.reports)
+
+
+@contextmanager
+def _holding(home: Path, dataset: str, run_id: str) -> Iterator[tuple[PostgresRecord, Hold]]:
+    """The record, and what the run holds from before it exists until after it has ended.
+
+    Raises:
+        BuildLocked: Another build holds the dataset.
+    """
+    record = api.open_record(home)
+    try:
+        with record.hold(run_id) as hold:
+            hold.take(dataset)
+            yield record, hold
+    finally:
+        record.close()
+
+
+def _ids(dataset: Dataset, record: PostgresRecord, documents: Sequence[str]) -> list[str]:
+    """Ids of the documents that people name: a run keeps its configuration for ever, and a path may say too much."""
+    if not documents:
+        return []
+    return sorted(map(str, api.choose_documents(api.open_dataset(dataset, record), documents)))
 
 
 def _interrupted(dataset: str) -> BuildInterrupted:
     return BuildInterrupted(
         f"The build of dataset '{dataset}' was interrupted", hint="Build again: it goes on where it stopped"
     )
-
-
-def _settle_lost(instance: dg.DagsterInstance, dataset: str, home: Path) -> None:
-    """Mark runs whose process has died as failed: nobody builds while the lock is free."""
-    record = api.open_record(home)
-    try:
-        with record.lock(dataset):
-            settle(instance, dataset)
-    finally:
-        record.close()
 
 
 def _range(shards: Collection[int] | None) -> dict[str, str]:

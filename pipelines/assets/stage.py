@@ -6,16 +6,19 @@ The modules of the assets do without ``from __future__ import annotations``: Dag
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
 
 from pipelines import events, reporting
 from pipelines.caller import caller
 from pipelines.failures import told_in_one_line
+from pipelines.jobs import CAUSE_TAG, DATASET_TAG, PROCESS_TAG
 from pipelines.partitions import shard_numbers, shards
 from pipelines.progress import LoggedProgress
 from pipelines.resources.deployment import Deployment
@@ -90,15 +93,37 @@ def opened(context: dg.AssetExecutionContext, deployment: Deployment, *, alone: 
     Args:
         context: Of the asset.
         deployment: Opens the dataset.
-        alone: Hold the dataset against other builds until the block ends.
+        alone: Hold the dataset against other builds until the run ends.
     """
     keys = list(context.partition_keys) if context.has_assets_def and context.assets_def.partitions_def else []
     watching = caller()
     progress = watching.progress if watching else LoggedProgress(context.log.info)
     dataset = context.asset_key.path[0]
-    with told_in_one_line(), deployment.building(dataset, context.run.run_id, progress, alone=alone) as ctx:
+    with told_in_one_line(), _canceled_by_signal(context):
+        ctx = deployment.building(dataset, context.run.run_id, progress, alone=alone, tell=context.log.warning)
+        if deployment.first_stage():
+            _tag(context, dataset)
         events.announce(context, keys)
         yield Stage(ctx, shard_numbers(keys))
+
+
+def _tag(context: dg.AssetExecutionContext, dataset: str) -> None:
+    """Say which process holds the run's lock, and give a run from an asset's page the tags that a job's run has."""
+    tags = {DATASET_TAG: dataset, CAUSE_TAG: "manual", **context.run.tags, PROCESS_TAG: str(os.getpid())}
+    if tags != context.run.tags:
+        context.instance.add_run_tags(context.run.run_id, tags)
+
+
+@contextmanager
+def _canceled_by_signal(context: dg.AssetExecutionContext) -> Iterator[None]:
+    """Let Ctrl-C cancel the run: without being told, Dagster takes it for a failure."""
+    try:
+        yield
+    except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+        run = context.instance.get_run_by_id(context.run.run_id)
+        if run is not None and run.status is dg.DagsterRunStatus.STARTED:
+            context.instance.report_run_canceling(run, message="Ended from outside")
+        raise
 
 
 def finished(report: StageReport) -> StageReport:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from overstory import api
+from overstory.building.context import no_progress
+from overstory.errors import BuildLocked
 from pipelines.deployment import settings_file
 from pipelines.partitions import SHARD_KEYS
+from pipelines.resources.deployment import Deployment
 from tests.llm_behaviors import hangs
 from tests.llm_server import LLMServer
 from tests.pipelines.conftest import DATASET, Site
@@ -64,7 +70,7 @@ def test_signal_ends_the_build_with_one_line(
         130,
         "The build of dataset 'docs' was interrupted. Build again: it goes on where it stopped\n",
     )
-    assert instance.get_runs()[0].status in (dg.DagsterRunStatus.CANCELED, dg.DagsterRunStatus.FAILURE)
+    assert instance.get_runs()[0].status is dg.DagsterRunStatus.CANCELED
 
 
 def test_interrupted_build_pays_for_no_call_twice(start_build: StartBuild, site: Site, llm_server: LLMServer) -> None:
@@ -104,11 +110,46 @@ def test_killed_build_pays_for_what_was_in_flight_only(
     assert llm_server.statuses.count(200) <= 9 - 3 + 2
 
 
-def test_run_over_a_dataset_that_is_built_elsewhere_waits(site: Site) -> None:
-    from overstory import api
-    from pipelines.failures import told_in_one_line
+def test_living_build_survives_a_second_one(start_build: StartBuild, site: Site, instance: dg.DagsterInstance) -> None:
+    process = start_build()
+    running = instance.get_runs()[0].run_id
+    with pytest.raises(BuildLocked, match=running):
+        site.build()
+    assert [(run.run_id, run.status) for run in instance.get_runs()] == [(running, dg.DagsterRunStatus.STARTED)]
+    process.kill()
+    process.communicate()
 
+
+def test_build_holds_its_dataset_between_its_stages(site: Site) -> None:
+    refused = []
+
+    def try_another(stage: str, _done: int, _total: int) -> None:
+        with pytest.raises(BuildLocked):
+            site.build()
+        refused.append(stage)
+
+    site.build(progress=lambda *told: try_another(*told) if told[0] not in refused else None)
+    assert set(refused) >= {"documents", "leaves", "document_summaries", "cluster_summaries"}
+
+
+def test_run_that_dagster_launched_waits_for_another_build(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OVERSTORY_SETTINGS", str(settings_file(site.settings, site.home)))
     record = api.open_record(site.home)
-    with record.lock(DATASET), pytest.raises(dg.RetryRequested), told_in_one_line(), record.lock(DATASET):
+    told = threading.Event()
+    deployment = Deployment()
+
+    def wait() -> str:
+        ctx = deployment.building(DATASET, "waiting", no_progress, tell=lambda _: told.set())
+        return ctx.name
+
+    with ThreadPoolExecutor(1) as pool:
+        with record.lock(DATASET):
+            waiting = pool.submit(wait)
+            assert told.wait(60)
+            assert not waiting.done()
+        assert waiting.result(60) == DATASET
+    with pytest.raises(BuildLocked, match="waiting"), record.lock(DATASET):
         pass
-    record.close()
+    deployment.teardown_after_execution(dg.build_init_resource_context())
+    with record.lock(DATASET):
+        record.close()

@@ -1,26 +1,22 @@
-"""The whole record in one Postgres: composition, transactions and the lock on a dataset."""
+"""The whole record in one Postgres: composition, transactions and locks."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 
-import sqlalchemy as sa
-
 from overstory.adapters.postgres.clusters import PostgresClusters
-from overstory.adapters.postgres.database import Database, connect, translated
+from overstory.adapters.postgres.database import Database, connect
 from overstory.adapters.postgres.documents import PostgresDocuments
+from overstory.adapters.postgres.holds import PostgresHold, hold, living
 from overstory.adapters.postgres.leaves import PostgresLeaves
 from overstory.adapters.postgres.ledger import PostgresLedger
 from overstory.adapters.postgres.summaries import PostgresSummaries
 from overstory.adapters.postgres.vectors import PgVectors
-from overstory.errors import BuildLocked, SettingsError
+from overstory.errors import SettingsError
 from overstory.identity import ClusterId, DocumentId
 from overstory.record import Clusters, Documents, Leaves, Ledger, Summaries, VectorStore
-
-_log = logging.getLogger(__name__)
 
 _OLDEST_CHANGE = """
 select min(since) from (
@@ -99,27 +95,24 @@ class PostgresRecord:
         with self.db.transaction() as db:
             yield PostgresRecord(db)
 
+    def hold(self, run_id: str | None = None) -> AbstractContextManager[PostgresHold]:
+        """What a run holds until the block ends: that it lives, and the datasets that it takes."""
+        return hold(self.db, run_id)
+
     @contextmanager
     def lock(self, dataset: str) -> Iterator[None]:
-        """Hold the dataset against other builds by an advisory lock, which dies with its connection.
+        """Hold one dataset against builds.
 
         Raises:
-            BuildLocked: Another build holds it.
+            BuildLocked: A build holds it.
         """
-        with translated(), self.db.engine.connect() as connection:
-            key = {"key": f"overstory.build.{dataset}"}
-            taken = connection.scalar(sa.text("select pg_try_advisory_lock(hashtextextended(:key, 0))"), key)
-            connection.commit()
-            if not taken:
-                raise BuildLocked(
-                    f"Another build of dataset '{dataset}' is running",
-                    hint="Wait for it, or end it in the Dagster UI",
-                    dataset=dataset,
-                )
-            try:
-                yield
-            finally:
-                _unlock(connection, key)
+        with self.hold() as held:
+            held.take(dataset)
+            yield
+
+    def living(self, run_ids: Iterable[str]) -> set[str]:
+        """Those of the runs whose process lives."""
+        return living(self.db, run_ids)
 
     def oldest_change(self, documents: Iterable[DocumentId], clusters: Iterable[ClusterId]) -> datetime | None:
         """When the oldest of these nodes went stale.
@@ -131,13 +124,3 @@ class PostgresRecord:
         found = self.db.rows(_OLDEST_CHANGE, documents=list(documents), clusters=list(clusters))
         value: datetime | None = found[0][0]
         return value
-
-
-def _unlock(connection: sa.Connection, key: dict[str, str]) -> None:
-    """Give a lock back; where that fails the connection is closed, and the lock goes with it."""
-    try:
-        connection.execute(sa.text("select pg_advisory_unlock(hashtextextended(:key, 0))"), key)
-        connection.commit()
-    except sa.exc.SQLAlchemyError as error:
-        _log.warning("The connection that held the build's lock was lost (%s)", type(error).__name__)
-        connection.invalidate()
