@@ -129,6 +129,13 @@ def test_metadata_and_logs_hold_no_text_and_no_path(site: Site, instance: dg.Dag
     assert [word for word in ("plan-1", "broken", "a seat", "$41", "requests a minute") if word in kept] == []
 
 
+def test_run_keeps_ids_of_the_chosen_documents_and_no_path(site: Site, instance: dg.DagsterInstance) -> None:
+    run = instance.get_run_by_id(site.build(documents=["plans/plan-2.md"]).run_id)
+    kept = serialize_value(run)
+    assert str(document_id(DATASET, "plans/plan-2.md")) in kept
+    assert "plan-2" not in kept
+
+
 def test_case_66_a_failing_document_fails_itself_only(site: Site, instance: dg.DagsterInstance) -> None:
     site.write(BROKEN)
     reports = site.reports(site.build())
