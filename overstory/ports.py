@@ -152,6 +152,15 @@ class SourceFile:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class ClosedFolder:
+    """A folder of a source that cannot be listed: nobody knows what is beneath it."""
+
+    path: str
+    """Within the source, spelled as paths of documents are."""
+    reason: str
+
+
 class Source(Protocol):
     """Where documents come from."""
 
@@ -161,6 +170,10 @@ class Source(Protocol):
         Raises:
             SourceError: The source cannot be listed.
         """
+        ...
+
+    def closed_folders(self) -> list[ClosedFolder]:
+        """Folders that the last listing could not look into, by path; documents beneath them may still be there."""
         ...
 
     def read(self, path: str) -> bytes:

@@ -140,6 +140,15 @@ class Embedding(_Section):
     concurrency: int = Field(8, ge=1, le=256)
 
 
+class Deletions(_Section):
+    """How many documents may vanish from the source in one scan before their deletion is withheld."""
+
+    max_share: float = Field(0.5, ge=0, le=1)
+    """Of the known documents; a source that lists nothing at all withholds every deletion."""
+    min_documents: int = Field(20, ge=1)
+    """Fewer are deleted whatever their share is."""
+
+
 class Retrieval(_Section):
     """Defaults of a search."""
 
@@ -163,6 +172,7 @@ class Dataset(_Section):
     include: tuple[str, ...] = ("**/*",)
     exclude: tuple[str, ...] = ()
     max_document_bytes: int = Field(50_000_000, ge=1)
+    deletions: Deletions = Deletions()
     chunking: Chunking = Chunking()
     embedding: Embedding = Embedding()
     summarizer: ExtractiveSummarizer | OpenAISummarizer = Field(default=ExtractiveSummarizer(), discriminator="kind")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from overstory.errors import ExtractionError, SourceError
-from overstory.ports import SourceFile
+from overstory.ports import ClosedFolder, SourceFile
+
+_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""What says that nothing is at a path; any other error may pass, and what is there is no deletion meanwhile."""
 
 
 class FolderSource:
@@ -20,6 +24,7 @@ class FolderSource:
         self._exclude = tuple(exclude)
         self._max_bytes = max_bytes
         self._real: dict[str, Path] = {}
+        self._closed: dict[str, ClosedFolder] = {}
 
     def check(self) -> None:
         """Make sure that there is a folder.
@@ -41,22 +46,42 @@ class FolderSource:
     def files(self) -> list[SourceFile]:
         """All documents, by path."""
         self.check()
+        self._closed = {}
         self._real = dict(sorted(_named(self.folder, list(self._walk())).items()))
         return [SourceFile(name, _size(path)) for name, path in self._real.items()]
 
-    def _walk(self) -> Iterator[Path]:
-        def fail(error: OSError) -> None:
-            raise SourceError(
-                f"The folder {error.filename} cannot be listed: {error.strerror}",
-                hint="Mend its permissions; nothing was deleted from the index",
-            ) from error
+    def closed_folders(self) -> list[ClosedFolder]:
+        """Folders that the last listing could not look into, by path."""
+        return [self._closed[path] for path in sorted(self._closed)]
 
-        for root, folders, names in os.walk(self.folder, onerror=fail):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in names:
-                path = Path(root, name)
-                if not name.startswith(".") and name != "overstory.toml" and self._wanted(path):
-                    yield path
+    def _walk(self) -> Iterator[Path]:
+        waiting = [self.folder]
+        while waiting:
+            folder = waiting.pop()
+            for entry in self._entries(folder):
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+                elif entry.name != "overstory.toml" and self._wanted(Path(entry.path)):
+                    yield Path(entry.path)
+
+    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        """What is in a folder; nothing where it has gone meanwhile, or is closed to us, which is noted."""
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            if folder == self.folder:
+                raise SourceError(
+                    f"The folder {folder} cannot be listed: {reason}",
+                    hint="Mend its permissions; nothing was deleted from the index",
+                ) from error
+            if not isinstance(error, FileNotFoundError):
+                path = _spelled_out(folder.relative_to(self.folder).as_posix())
+                self._closed[path] = ClosedFolder(path, reason)
+            return []
 
     def _wanted(self, path: Path) -> bool:
         relative = PurePosixPath(path.relative_to(self.folder).as_posix())
@@ -70,15 +95,19 @@ class FolderSource:
         try:
             is_file = stat.S_ISREG(path.stat().st_mode)
             return is_file and (not path.is_symlink() or path.resolve().is_relative_to(self.folder))
-        except PermissionError:
-            return True
-        except OSError:
-            return False
+        except OSError as error:
+            return error.errno not in _NOWHERE
 
     def read(self, path: str) -> bytes:
         """The bytes of one document."""
         real = self._real.get(path)
         if real is None:
+            for folder in self._closed.values():
+                if path.startswith(f"{folder.path}/"):
+                    raise ExtractionError(
+                        f"'{path}' cannot be read: the folder '{folder.path}' cannot be listed ({folder.reason})",
+                        hint="Mend its permissions",
+                    )
             raise ExtractionError(f"'{path}' is not a document of this source", hint="List the source again")
         try:
             if real.stat().st_size > self._max_bytes:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from overstory.building.context import BuildContext, timed
-from overstory.building.report import StageReport
+from overstory.building.report import Problem, StageReport
+from overstory.deletions import note, withheld
 from overstory.errors import ExtractionError
 from overstory.extraction import Extracted, Extractor, extract_document
 from overstory.identity import DocumentId, content_hash, document_id, shard_of
 from overstory.parallel import map_batches
+from overstory.ports import ClosedFolder
 from overstory.record import DocumentRow, ScannedDocument
 from overstory.relocation import ensure_dataset
 
@@ -22,6 +24,7 @@ BATCH_DOCUMENTS = 16
 
 STAGE = "documents"
 UNREADABLE = "document: unreadable"
+UNLISTED = "folder: cannot be listed"
 
 
 @dataclass(slots=True)
@@ -37,6 +40,9 @@ class Scan:
     changed: list[DocumentRow] = field(default_factory=list)
     """New, edited, moved or no longer readable; their bytes are read again when it is their turn."""
     unchanged: list[DocumentRow] = field(default_factory=list)
+    withheld: frozenset[DocumentId] = frozenset()
+    """Missing documents of the dataset, whatever the shards, that are to be noted as such and not deleted."""
+    closed: tuple[ClosedFolder, ...] = ()
     notes: list[str] = field(default_factory=list)
 
 
@@ -47,7 +53,10 @@ def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> 
     scan = compare(ctx, shards)
     ensure_dataset(ctx.record, ctx.dataset)
     report.notes += scan.notes
+    report.problems += [Problem(ctx.name, _closed(folder), UNLISTED) for folder in scan.closed]
     _remove(ctx, scan.gone, report)
+    if scan.withheld != ctx.record.documents.withheld(ctx.name).keys():
+        ctx.record.documents.withhold(ctx.name, scan.withheld)
     if scan.moves:
         ctx.record.documents.move(scan.moves)
     done = 0
@@ -87,6 +96,8 @@ class Identified:
     """As the record has them."""
     missing: tuple[DocumentRow, ...]
     """Known documents whose path is gone and whose bytes stand nowhere else."""
+    closed: tuple[ClosedFolder, ...]
+    """Documents known beneath these are in ``rows``: they cannot be read, and nobody knows that they are gone."""
 
 
 def identify(ctx: BuildContext) -> Identified:
@@ -94,20 +105,21 @@ def identify(ctx: BuildContext) -> Identified:
 
     A path that is gone while its bytes turned up under an unknown path is a move; only then are bytes read here.
     """
-    files = ctx.source.files()
+    files, closed = ctx.source.files(), tuple(ctx.source.closed_folders())
     known = {row.id: row for row in ctx.record.documents.rows(ctx.name)}
     by_path = {row.path: row for row in known.values()}
-    present = {file.path for file in files}
+    beneath = tuple(f"{folder.path}/" for folder in closed)
+    present = {file.path for file in files} | {path for path in by_path if path.startswith(beneath)}
     lost = {path: row for path, row in by_path.items() if path not in present}
     by_bytes: dict[str, list[DocumentRow]] = defaultdict(list)
     for row in lost.values():
         by_bytes[row.raw_hash].append(row)
     rows: dict[str, DocumentRow] = {}
-    for file in files:
-        owner = by_path.get(file.path) or (_moved_here(ctx, file.path, by_bytes) if lost else None)
-        rows[file.path] = replace(owner, path=file.path) if owner else _new_row(ctx.name, file.path, known)
+    for path in sorted(present):
+        owner = by_path.get(path) or (_moved_here(ctx, path, by_bytes) if lost else None)
+        rows[path] = replace(owner, path=path) if owner else _new_row(ctx.name, path, known)
     placed = {row.id for row in rows.values()}
-    return Identified(rows, known, tuple(row for row in lost.values() if row.id not in placed))
+    return Identified(rows, known, tuple(row for row in lost.values() if row.id not in placed), closed)
 
 
 def _moved_here(ctx: BuildContext, path: str, by_bytes: dict[str, list[DocumentRow]]) -> DocumentRow | None:
@@ -128,15 +140,42 @@ def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
 
     found = identify(ctx)
     scan = Scan({row.path: row for row in found.known.values() if concerned(row)})
-    scan.gone = [row for row in found.missing if concerned(row)]
-    if scan.gone and not found.rows:
-        scan.notes.append(f"The source lists no document at all: {len(scan.gone)} deletions were withheld")
-        scan.gone = []
+    _sort_missing(ctx, scan, found, concerned)
     for path, row in found.rows.items():
         if concerned(row):
             scan.paths.append(path)
             _compare_file(ctx, scan, row, found.known.get(row.id))
     return scan
+
+
+def _sort_missing(ctx: BuildContext, scan: Scan, found: Identified, concerned: Callable[[DocumentRow], bool]) -> None:
+    """Sort missing documents into those that go and those that stay, and tell of what stays."""
+    missing = {row.id for row in found.missing}
+    noted = ctx.record.documents.withheld(ctx.name)
+    approved = {document for document, yes in noted.items() if yes}
+    known, listed = len(found.known), len(found.rows)
+    kept = withheld(missing, noted, approved, known=known, listed=listed, settings=ctx.dataset.deletions)
+    scan.gone = [row for row in found.missing if row.id not in kept and concerned(row)]
+    scan.withheld = kept | ((approved & missing) - {row.id for row in scan.gone})
+    scan.closed = found.closed
+    if kept:
+        scan.notes.append(note(len(kept), known))
+    if found.closed:
+        scan.notes.append(f"{len(found.closed):,} folders cannot be listed: what is known beneath them stays")
+
+
+def confirm_deletions(ctx: BuildContext) -> int:
+    """Approve of the deletion of every document that the source no longer lists; returns their number.
+
+    The next build deletes them, unless they are back by then.
+    """
+    missing = [row.id for row in identify(ctx).missing]
+    ctx.record.documents.withhold(ctx.name, missing, approved=True)
+    return len(missing)
+
+
+def _closed(folder: ClosedFolder) -> str:
+    return f"The folder '{folder.path}' cannot be listed: {folder.reason}. Mend its permissions"
 
 
 def _compare_file(ctx: BuildContext, scan: Scan, row: DocumentRow, stored: DocumentRow | None) -> None:

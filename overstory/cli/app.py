@@ -72,12 +72,17 @@ def build(
         list[str] | None, typer.Option("--document", help="Only this document (path or id); may be given again.")
     ] = None,
     moved: MovedOption = False,
+    confirm_deletions: Annotated[
+        bool,
+        typer.Option("--confirm-deletions", help="Delete all that the folder no longer holds, however much it is."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Bring the index in line with the documents: only what changed is made."""
     from overstory.cli import building
 
-    status = building.run(folder, dataset, document or [], moved=moved, as_json=as_json)
+    said = building.Said(moved=moved, deletions=confirm_deletions)
+    status = building.run(folder, dataset, document or [], said, as_json=as_json)
     if status:
         raise typer.Exit(status)
 

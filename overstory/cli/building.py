@@ -6,11 +6,13 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from overstory import api
+from overstory.building.documents import confirm_deletions
 from overstory.building.plan import plan as make_plan
 from overstory.cli import tables
 from overstory.cli.deployment import Deployment, for_build
@@ -25,16 +27,34 @@ PARTIAL = 3
 """Exit status of a build that made everything but some documents."""
 
 
-def run(folder: Path | None, dataset: str | None, documents: Sequence[str], *, moved: bool, as_json: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a person says about the source, since no program can know it."""
+
+    moved: bool = False
+    """The folder is the one that the dataset was built from, at another place."""
+    deletions: bool = False
+    """What the folder no longer holds is meant to be gone."""
+
+    def tell(self, deployment: Deployment, dataset: Dataset) -> None:
+        """Note it in the record."""
+        if not (self.moved or self.deletions):
+            return
+        with deployment.record() as record:
+            if self.moved:
+                api.relocate(record, dataset)
+            if self.deletions:
+                confirm_deletions(api.open_dataset(dataset, record))
+
+
+def run(folder: Path | None, dataset: str | None, documents: Sequence[str], said: Said, *, as_json: bool) -> int:
     """Build datasets one after the other, whatever becomes of each; returns the exit status of the worst."""
     deployment, chosen = for_build(folder, dataset)
     done: list[BuildDocument] = []
     errors: list[OverstoryError] = []
     for one in chosen:
         try:
-            if moved:
-                with deployment.record() as record:
-                    api.relocate(record, one)
+            said.tell(deployment, one)
             done.append(build_dataset(deployment, one, documents))
         except BuildInterrupted:
             raise

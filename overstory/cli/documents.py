@@ -127,6 +127,7 @@ class StatusDocument(Document):
     calls: int
     tokens_in: int
     tokens_out: int
+    notes: tuple[str, ...]
 
 
 class NodeStateDocument(_Part):

@@ -7,11 +7,13 @@ import sys
 from pydantic import BaseModel
 
 from overstory import api
+from overstory.building.context import BuildContext
 from overstory.building.health import examine, examine_document
 from overstory.cli import pages, tables
 from overstory.cli.deployment import Deployment, for_reading
-from overstory.cli.documents import DocumentStatusDocument, NodeStateDocument
+from overstory.cli.documents import DocumentStatusDocument, NodeStateDocument, StatusDocument
 from overstory.cli.views import node_document, search_document, status_document
+from overstory.deletions import note
 from overstory.errors import SettingsError
 from overstory.identity import shard_key
 from overstory.settings import Dataset
@@ -22,7 +24,7 @@ def status(document: str | None, dataset: str | None, *, as_json: bool) -> None:
     with for_reading(dataset) as (deployment, chosen, record):
         ctx = api.open_dataset(chosen, record)
         if document is None:
-            found = status_document(chosen.name, examine(ctx), record.ledger.spent(chosen.name))
+            found = _dataset_status(ctx)
             _print_json(found) if as_json else tables.status(found)
             return
         (identifier,) = api.choose_documents(ctx, [document])
@@ -48,6 +50,13 @@ def status(document: str | None, dataset: str | None, *, as_json: bool) -> None:
         last_run_url=last[2],
     )
     _print_json(one) if as_json else tables.document_status(one)
+
+
+def _dataset_status(ctx: BuildContext) -> StatusDocument:
+    health, spent = examine(ctx), ctx.record.ledger.spent(ctx.name)
+    withheld = [yes for yes in ctx.record.documents.withheld(ctx.name).values() if not yes]
+    notes = [note(len(withheld), health.documents)] if withheld else []
+    return status_document(ctx.name, health, spent, notes=notes)
 
 
 def _last_run(deployment: Deployment, dataset: Dataset, shard: int) -> tuple[str | None, str | None, str | None]:

@@ -162,6 +162,7 @@ def status(document: StatusDocument) -> None:
     )
     if document.documents_pending or document.documents_failed:
         show(f"documents: {document.documents_pending:,} pending, {document.documents_failed:,} failed")
+    problems((), document.notes)
 
 
 def document_status(document: DocumentStatusDocument) -> None:

@@ -112,8 +112,10 @@ def _price(price: Price) -> PriceDocument:
     )
 
 
-def status_document(dataset: str, health: Health, spent: Spent, now: datetime | None = None) -> StatusDocument:
-    """The state of an index."""
+def status_document(
+    dataset: str, health: Health, spent: Spent, now: datetime | None = None, notes: Sequence[str] = ()
+) -> StatusDocument:
+    """The state of an index, with what a person should know about it."""
     window = 0.0
     if health.stale_since is not None:
         window = ((now or datetime.now(UTC)) - health.stale_since).total_seconds()
@@ -142,6 +144,7 @@ def status_document(dataset: str, health: Health, spent: Spent, now: datetime | 
         calls=spent.calls,
         tokens_in=spent.tokens_in,
         tokens_out=spent.tokens_out,
+        notes=tuple(notes),
     )
 
 

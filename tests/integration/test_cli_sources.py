@@ -59,3 +59,21 @@ def test_project_that_moves_with_its_settings_needs_no_option(terminal: Terminal
     assert terminal("status").returncode == 0
     done = terminal("build", "--json")
     assert (done.returncode, work(done.stdout)) == (0, [0, 0, 0, 0])
+
+
+def test_withheld_deletions_are_told_and_made_when_somebody_confirms_them(terminal: Terminal) -> None:
+    source = write(terminal.folder, a="Pro costs $49 since 2025-07-01.", b="Plans renew every 30 days.")
+    terminal("build", "docs")
+    for path in source.iterdir():
+        path.unlink()
+    line = (
+        "2 of 2 documents are gone from the source: their deletion is withheld. "
+        "If it is meant: overstory build DIR --confirm-deletions"
+    )
+    assert json.loads(terminal("plan", "docs", "--json").stdout)["notes"] == [line]
+    assert json.loads(terminal("build", "docs", "--json").stdout)["notes"] == [line]
+    assert json.loads(terminal("status", "--json").stdout)["notes"] == [line]
+    done = terminal("build", "docs", "--confirm-deletions", "--json")
+    assert (done.returncode, json.loads(done.stdout)["notes"]) == (0, [])
+    status = json.loads(terminal("status", "--json").stdout)
+    assert (status["documents"], status["notes"]) == (0, [])

@@ -9,7 +9,7 @@ import pytest
 from overstory import api
 from overstory.errors import BudgetExhausted, BuildLocked, ExtractionError, ModelRefusedAccess, QuotaExhausted
 from overstory.nodes import NodeKind, NodeState
-from overstory.ports import Source, SourceFile
+from overstory.ports import ClosedFolder, Source, SourceFile
 from tests import llm_behaviors as behaviors
 from tests.llm_behaviors import Call
 from tests.llm_server import LLMServer
@@ -263,6 +263,9 @@ class ClosedSource:
 
     def files(self) -> list[SourceFile]:
         return self.inner.files()
+
+    def closed_folders(self) -> list[ClosedFolder]:
+        return self.inner.closed_folders()
 
     def read(self, path: str) -> bytes:
         if path == self.closed:

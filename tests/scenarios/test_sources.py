@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from overstory import api
-from overstory.errors import SettingsError
+from overstory import api, deletions
+from overstory.building.documents import confirm_deletions
+from overstory.errors import ExtractionError, SettingsError
+from overstory.nodes import NodeKind
+from overstory.ports import ClosedFolder, Source, SourceFile
 from overstory.relocation import ensure_dataset
 from overstory.settings import Dataset, parse
 from tests.scenarios.corpora import corpus
@@ -90,3 +94,125 @@ def test_copy_of_a_project_is_refused_while_the_first_is_there(bench: Workbench,
 def test_dataset_that_the_record_does_not_know_has_not_moved(loose_bench: Workbench) -> None:
     with pytest.raises(SettingsError, match="no dataset 'docs' that could have moved"):
         api.relocate(loose_bench.record, loose_bench.dataset)
+
+
+FEW = {"max_share": 0.5, "min_documents": 3}
+"""A guard for small corpora."""
+
+
+def test_deletions_are_withheld_where_most_of_the_source_is_gone(bench: Workbench) -> None:
+    bench.settings["deletions"] = FEW
+    bench.fill(corpus(6))
+    bench.build()
+    bench.remove(*sorted(corpus(6))[:4])
+    assert bench.plan().notes == (deletions.note(4, 6),)
+    assert bench.plan().documents == {"unchanged": 2}
+    built = bench.build()
+    assert built.notes == [deletions.note(4, 6)]
+    assert built.stage("documents").deleted == 0
+    assert len(bench.paths()) == 6
+    assert list(bench.record.documents.withheld(DATASET).values()) == [False] * 4
+
+
+def test_approved_deletions_are_made_and_no_others(bench: Workbench) -> None:
+    bench.settings["deletions"] = FEW
+    names = sorted(corpus(6))
+    bench.fill(corpus(6))
+    bench.build()
+    bench.remove(*names[:4])
+    bench.build()
+    assert confirm_deletions(bench.context()) == 4
+    bench.clear()
+    built = bench.build()
+    assert bench.paths() == names[4:]
+    assert built.stage("documents").deleted == 4
+    assert built.notes == [deletions.note(2, 6)]
+
+
+def test_approval_waits_for_the_shard_of_each_document(bench: Workbench) -> None:
+    names = sorted(corpus(4))
+    bench.fill(corpus(4))
+    bench.build()
+    bench.clear()
+    confirm_deletions(bench.context())
+    shards = {row.path: row.shard for row in bench.record.documents.rows(DATASET)}
+    bench.build({shards[names[0]]})
+    left = {name for name in names if shards[name] != shards[names[0]]}
+    assert set(bench.paths()) == left
+    assert list(bench.record.documents.withheld(DATASET).values()) == [True] * len(left)
+    bench.build()
+    assert bench.paths() == []
+
+
+def test_document_that_comes_back_is_withheld_no_longer_and_costs_nothing(bench: Workbench) -> None:
+    bench.fill(corpus(4))
+    bench.build()
+    before = index(bench)
+    texts = {path: (bench.folder / path).read_bytes() for path in bench.paths()}
+    bench.clear()
+    bench.build()
+    confirm_deletions(bench.context())
+    bench.fill(texts)
+    bench.build()
+    assert bench.record.documents.withheld(DATASET) == {}
+    assert index(bench) == before
+
+
+def test_withheld_deletions_stay_so_while_other_documents_come(bench: Workbench) -> None:
+    bench.settings["deletions"] = FEW
+    bench.fill(corpus(6))
+    bench.build()
+    bench.remove(*sorted(corpus(6))[:4])
+    bench.build()
+    bench.fill({f"new/{n}.md": f"Note {n} costs ${n}.\n" for n in range(20)})
+    bench.build()
+    assert len(bench.paths()) == 26
+
+
+@dataclass(frozen=True, slots=True)
+class Unlisted:
+    """A source of which one folder cannot be listed."""
+
+    inner: Source
+    folder: str
+
+    def files(self) -> list[SourceFile]:
+        return [file for file in self.inner.files() if not file.path.startswith(f"{self.folder}/")]
+
+    def closed_folders(self) -> list[ClosedFolder]:
+        return [ClosedFolder(self.folder, "Input/output error")]
+
+    def read(self, path: str) -> bytes:
+        if path.startswith(f"{self.folder}/"):
+            raise ExtractionError(f"'{path}' cannot be read", hint="Mend its permissions")
+        return self.inner.read(path)
+
+
+def test_folder_that_cannot_be_listed_withholds_the_deletions_beneath_it_alone(bench: Workbench) -> None:
+    bench.fill({"a.md": "It costs $5.\n", "b.md": "It costs $6.\n", "sub/c.md": "It costs $7.\n"})
+    bench.build()
+    bench.remove("a.md")
+    source = Unlisted(bench.context().source, "sub")
+    built = bench.build(source=source)
+    assert bench.paths() == ["b.md", "sub/c.md"]
+    assert bench.summary("sub/c.md").text == "It costs $7."
+    assert built.reasons[0] == "The folder 'sub' cannot be listed: Input/output error. Mend its permissions"
+    assert bench.record.documents.withheld(DATASET) == {}
+    stale = {level.kind: level.stale for level in bench.health().levels}
+    assert stale[NodeKind.LEAF] == 1
+    before = bench.dump()
+    bench.build(source=source)
+    assert bench.dump() == before
+    mended = bench.build()
+    assert (mended.problems, mended.total.embedded, mended.total.written) == ([], 0, 0)
+
+
+def test_file_moved_out_of_a_folder_that_cannot_be_listed_is_a_document_of_its_own(bench: Workbench) -> None:
+    bench.fill({"a.md": "It costs $5.\n", "sub/c.md": "It costs $7.\n"})
+    bench.build()
+    former = bench.id_of("sub/c.md")
+    bench.write("c.md", "It costs $7.\n")
+    bench.build(source=Unlisted(bench.context().source, "sub"))
+    assert bench.id_of("sub/c.md") == former
+    assert bench.id_of("c.md") != former
+    bench.build()

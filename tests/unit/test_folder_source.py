@@ -10,6 +10,7 @@ import pytest
 
 from overstory.adapters.folder_source import FolderSource
 from overstory.errors import ExtractionError, SourceError
+from overstory.ports import ClosedFolder
 
 NOBODY = 65534
 
@@ -158,25 +159,21 @@ def test_document_without_permission_is_listed_and_refused_when_read(open_folder
             opened.read("closed.md")
 
 
-def test_folder_that_cannot_be_listed_ends_the_scan(open_folder: Path) -> None:
+def test_folder_that_cannot_be_listed_closes_what_is_beneath_it_alone(open_folder: Path) -> None:
     (open_folder / "closed").mkdir(mode=0)
-    with ordinary_user(), pytest.raises(SourceError, match="cannot be listed: Permission denied"):
-        paths(open_folder)
-    (open_folder / "closed").chmod(0o700)
-
-
-def test_folder_that_may_be_listed_but_not_entered_keeps_its_documents(open_folder: Path) -> None:
-    (open_folder / "half").mkdir()
-    (open_folder / "half" / "a.md").write_text("Text")
-    (open_folder / "half").chmod(0o444)
+    (open_folder / "open.md").write_text("Text")
+    opened = source(open_folder)
     with ordinary_user():
-        assert paths(open_folder) == ["half/a.md"]
-    (open_folder / "half").chmod(0o755)
+        assert [file.path for file in opened.files()] == ["open.md"]
+        assert opened.closed_folders() == [ClosedFolder("closed", "Permission denied")]
+        with pytest.raises(ExtractionError, match=r"the folder 'closed' cannot be listed \(Permission denied\)"):
+            opened.read("closed/a.md")
+    (open_folder / "closed").chmod(0o700)
+    opened.files()
+    assert opened.closed_folders() == []
 
 
-def test_folder_below_a_closed_one_cannot_be_reached(open_folder: Path) -> None:
-    (open_folder / "closed" / "docs").mkdir(parents=True)
-    (open_folder / "closed").chmod(0)
-    with ordinary_user(), pytest.raises(SourceError, match="cannot be reached: Permission denied"):
-        source(open_folder / "closed" / "docs").check()
-    (open_folder / "closed").chmod(0o755)
+def test_source_that_cannot_be_listed_itself_ends_the_scan(open_folder: Path) -> None:
+    (open_folder / "source").mkdir(mode=0)
+    with ordinary_user(), pytest.raises(SourceError, match="cannot be listed: Permission denied"):
+        paths(open_folder / "source")

@@ -49,6 +49,22 @@ where vl.version_id = any(cast(:ids as uuid[]))
 order by vl.version_id, vl.ordinal
 """
 
+_WITHHELD = """
+select w.document_id::text, w.approved
+from withheld_deletion w join document d on d.id = w.document_id where d.dataset = :dataset
+"""
+
+_NO_LONGER_WITHHELD = """
+delete from withheld_deletion w using document d
+where d.id = w.document_id and d.dataset = :dataset and not w.document_id = any(cast(:ids as uuid[]))
+"""
+
+_WITHHOLD = """
+insert into withheld_deletion (document_id, approved)
+select id, :approved from unnest(cast(:ids as uuid[])) as missing (id)
+on conflict (document_id) do update set approved = true where excluded.approved and not withheld_deletion.approved
+"""
+
 _LEFT = "delete from membership where member_id = any(cast(:ids as uuid[])) returning cluster_id::text"
 
 _EMPTIED = """
@@ -127,6 +143,16 @@ class PostgresDocuments:
             )
             db.run("delete from document where id = any(cast(:ids as uuid[]))", ids=ids)
         return nodes
+
+    def withheld(self, dataset: str) -> dict[DocumentId, bool]:
+        """Documents that the source no longer lists and that were kept; true where their deletion is approved."""
+        return {DocumentId(document): approved for document, approved in self.db.rows(_WITHHELD, dataset=dataset)}
+
+    def withhold(self, dataset: str, documents: Collection[DocumentId], *, approved: bool = False) -> None:
+        """Note exactly these documents as withheld; ``approved`` approves of their deletion, and takes nothing back."""
+        with self.db.transaction() as db:
+            db.run(_NO_LONGER_WITHHELD, dataset=dataset, ids=list(documents))
+            db.run(_WITHHOLD, ids=list(documents), approved=approved)
 
     def pending(self, dataset: str, chunk_recipe: str, shards: Collection[int] | None = None) -> list[PendingVersion]:
         """Versions whose leaves are to be cut, by document id."""
