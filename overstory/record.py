@@ -339,6 +339,10 @@ class VectorStore(Protocol):
         """Make room for vectors of an embedding, if there is none."""
         ...
 
+    def prepared(self, dataset: str, embedding_hash: str) -> bool:
+        """Whether there is room for vectors of an embedding; without it every node lacks one."""
+        ...
+
     def upsert(self, dataset: str, embedding_hash: str, rows: Sequence[VectorRow], vectors: Vectors) -> None:
         """Store vectors (n, dimension), one a row."""
         ...

@@ -91,6 +91,11 @@ class PgVectors:
                 w=dimension,
             )
 
+    def prepared(self, dataset: str, embedding_hash: str) -> bool:
+        """Whether there is a table of an embedding."""
+        name = table_name(dataset, embedding_hash)
+        return bool(self.db.rows("select 1 from vector_table where name = :name", name=name))
+
     def upsert(self, dataset: str, embedding_hash: str, rows: Sequence[VectorRow], vectors: Vectors) -> None:
         """Store vectors (n, dimension), one a row."""
         if len(rows) != len(vectors):
