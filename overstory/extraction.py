@@ -11,7 +11,10 @@ from typing import Protocol
 
 from overstory.chunking.titles import MOST_TITLE_CHARS, first_heading, front_matter_title
 from overstory.errors import ExtractionError
-from overstory.normalization import decode, normalize
+from overstory.normalization import decode, detector, normalize
+
+EXTRACTION_VERSION = "1"
+"""Raised when our own code would make another text or title of the same bytes: every document is then read again."""
 
 MAX_BYTES = 50_000_000
 _MOST_EXPANSION = 4
@@ -45,6 +48,7 @@ _BY_SUFFIX = {
     ".xml": "application/xml",
     **dict.fromkeys(_SOURCE_SUFFIXES.split(), SOURCE_CODE),
 }
+_BY_LIBRARY = (PDF, DOCX, EPUB, HTML)
 _TITLED = {MARKDOWN, PLAIN, "text/x-rst", HTML, PDF, DOCX, EPUB}
 """Media types in which a line that looks like a heading is one."""
 
@@ -76,6 +80,10 @@ class Extracted:
 class Extractor(Protocol):
     """Reads the formats that need a library."""
 
+    def recipe(self, media_type: str) -> str:
+        """The libraries that read HTML, PDF, DOCX or EPUB, with their versions."""
+        ...
+
     def extract(self, name: str, raw: bytes, media_type: str) -> Extracted:
         """The text and title (empty if it has none) of an HTML, PDF, DOCX or EPUB document.
 
@@ -102,7 +110,7 @@ def extract_document(name: str, raw: bytes, *, extractor: Extractor, max_bytes: 
     if len(raw) > max_bytes:
         raise ExtractionError(f"'{name}' is larger than {max_bytes:,} bytes", hint="Split it", name=name)
     kind = media_type(name, raw)
-    if kind in (PDF, DOCX, EPUB, HTML):
+    if kind in _BY_LIBRARY:
         if kind in (DOCX, EPUB):
             _check_package(name, raw, kind, max_bytes * _MOST_EXPANSION)
         found = extractor.extract(name, raw, kind)
@@ -112,6 +120,12 @@ def extract_document(name: str, raw: bytes, *, extractor: Extractor, max_bytes: 
     if not text:
         raise _no_text(name, kind)
     return Extracted(text, _title(name, text, found.title, kind), kind)
+
+
+def extraction_recipe(kind: str, extractor: Extractor) -> str:
+    """What turns bytes of a media type into text: where it changes, the same bytes may come out otherwise."""
+    library = extractor.recipe(kind) if kind in _BY_LIBRARY else detector()
+    return f"{library}; text {EXTRACTION_VERSION}"
 
 
 def media_type(name: str, raw: bytes) -> str:

@@ -15,6 +15,8 @@ class Cause(StrEnum):
 
     NEW = "new"
     EDITED = "edited"
+    NEW_EXTRACTOR = "new extractor"
+    """The same bytes came out as another text."""
     NEW_MODEL = "new model"
     NEW_PROMPT = "new prompt"
     NEW_PARAMETERS = "new parameters"
@@ -41,20 +43,20 @@ class Verdict:
     cause: Cause | None = None
 
 
-def judge(stored: StoredSummary | None, desired: Desired | None, *, edited: bool = False) -> Verdict:
+def judge(stored: StoredSummary | None, desired: Desired | None, *, edited: Cause | None = None) -> Verdict:
     """The state of a node.
 
     Args:
         stored: What the record holds, None if nothing.
         desired: What ought to be held, None if nothing (its source is gone).
-        edited: Its document has had an earlier version.
+        edited: Why its document has another version than at first, if it has.
     """
     if desired is None:
         return Verdict(NodeState.ORPHANED)
     if stored is None:
-        return Verdict(NodeState.MISSING, Cause.EDITED if edited else Cause.NEW)
+        return Verdict(NodeState.MISSING, edited or Cause.NEW)
     if desired.child_hash is None or stored.child_hash != desired.child_hash:
-        return Verdict(NodeState.STALE, Cause.EDITED if edited else Cause.CHILDREN)
+        return Verdict(NodeState.STALE, edited or Cause.CHILDREN)
     if stored.failure is not None:
         return Verdict(NodeState.FAILED, Cause.RETRY)
     if stored.recipe_hash != desired.recipe_hash:

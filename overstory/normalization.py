@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from overstory.errors import ExtractionError
@@ -48,6 +50,12 @@ _LONGEST_GAP = 256
 _LONG_GAPS = re.compile(rf"[^\S\n]{{{_LONGEST_GAP},}}")
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n){3,}")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@cache
+def detector() -> str:
+    """The library that guesses encodings, with its version."""
+    return f"charset-normalizer {version('charset-normalizer')}"
 
 
 def decode(raw: bytes, *, name: str = "the document", declared: str = "") -> str:

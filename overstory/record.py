@@ -36,6 +36,8 @@ class DocumentRow:
     """Number of its newest version, 0 while it has none."""
     title: str = ""
     media_type: str = ""
+    extraction_recipe: str | None = None
+    """What its newest version was read with; None while it has none, or where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class ScannedDocument:
     row: DocumentRow
     text: str | None
     """The normalized text when it differs from the last version's, to become a new version."""
+    reextracted: bool = False
+    """The bytes are those of the last version: the text differs because of what read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ class DocumentTree:
     leaves: tuple[tuple[NodeId, str], ...] = ()
     """(leaf id, content hash) in order; filled only where chunk summaries are wanted."""
     stored: Mapping[NodeId, StoredSummary] = field(default_factory=dict)
+    reextracted: bool = False
+    """The version has the bytes of the one before it, read by another extractor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from overstory.freshness import Desired
+from overstory.freshness import Cause, Desired
 from overstory.identity import (
     ClusterId,
     DocumentId,
@@ -49,8 +49,8 @@ class Target:
     """Leaves, or summaries in the order in which they are to be read."""
     document_id: DocumentId | None = None
     cluster_id: ClusterId | None = None
-    edited: bool = False
-    """Its document has had an earlier version."""
+    edited: Cause | None = None
+    """Why its document has another version than at first, if it has."""
     blocked: str = ""
     """Why it cannot be made yet, where ``desired.child_hash`` is None."""
 
@@ -67,6 +67,13 @@ class Target:
         return self.document_id or self.cluster_id or ""
 
 
+def edited(tree: DocumentTree) -> Cause | None:
+    """Why a document has another version than at first; None for the first one."""
+    if tree.version_number == 1:
+        return None
+    return Cause.NEW_EXTRACTOR if tree.reextracted else Cause.EDITED
+
+
 def chunk_targets(tree: DocumentTree, recipes: Recipes) -> list[Target]:
     """One chunk summary for each leaf of a document read with its leaves."""
     kind = NodeKind.CHUNK_SUMMARY
@@ -80,7 +87,7 @@ def chunk_targets(tree: DocumentTree, recipes: Recipes) -> list[Target]:
             desired=Desired(ordered_child_hash([leaf_hash]), recipes(kind)),
             children=LeafRange(tree.version_id, ordinal, ordinal),
             document_id=tree.document_id,
-            edited=tree.version_number > 1,
+            edited=edited(tree),
         )
         for ordinal, (leaf, leaf_hash) in enumerate(tree.leaves)
     ]
@@ -100,7 +107,7 @@ def section_targets(tree: DocumentTree, recipes: Recipes) -> list[Target]:
                 desired=Desired(row.child_hash, recipes(kind)),
                 children=LeafRange(tree.version_id, row.first_leaf, row.last_leaf),
                 document_id=tree.document_id,
-                edited=tree.version_number > 1,
+                edited=edited(tree),
             )
         )
         for row in tree.sections
@@ -126,7 +133,7 @@ def document_target(tree: DocumentTree, recipes: Recipes, stored: Mapping[NodeId
             desired=Desired(child_hash, recipes(kind)),
             children=children,
             document_id=tree.document_id,
-            edited=tree.version_number > 1,
+            edited=edited(tree),
             blocked=blocked,
         )
     )

@@ -9,6 +9,8 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib.metadata import version
 from posixpath import dirname, join, normpath
 from typing import Any
 from urllib.parse import unquote
@@ -41,6 +43,10 @@ _Read = Callable[[str, bytes], tuple[str, str]]
 
 class LibraryExtractor:
     """Markdown from html-to-markdown and mammoth, plain text from pdfium; no network, no file, no other process."""
+
+    def recipe(self, media_type: str) -> str:
+        """The libraries that read a media type, with their versions."""
+        return _recipe(media_type)
 
     def extract(self, name: str, raw: bytes, media_type: str) -> Extracted:
         """The text and title of an HTML, PDF, DOCX or EPUB document."""
@@ -97,6 +103,19 @@ def _read_epub(name: str, raw: bytes) -> tuple[str, str]:
         titles = [each.text or "" for each in book.iter() if each.tag.endswith("}title")]
         chapters = [package.read(normpath(join(dirname(roots[0]), unquote(href)))) for href in order]
     return "\n\n".join(_read_html(name, chapter)[0].strip() for chapter in chapters), "".join(titles[:1])
+
+
+_LIBRARIES = {
+    HTML: ("charset-normalizer", "html-to-markdown"),
+    PDF: ("pypdfium2",),
+    DOCX: ("mammoth", "html-to-markdown"),
+    EPUB: ("charset-normalizer", "html-to-markdown"),
+}
+
+
+@cache
+def _recipe(media_type: str) -> str:
+    return ", ".join(f"{library} {version(library)}" for library in _LIBRARIES[media_type])
 
 
 _READERS: dict[str, _Read] = {HTML: _read_html, PDF: _read_pdf, DOCX: _read_docx, EPUB: _read_epub}

@@ -12,7 +12,8 @@ from overstory.building.context import BuildContext, timed
 from overstory.building.report import Problem, StageReport
 from overstory.deletions import note, withheld
 from overstory.errors import ExtractionError
-from overstory.extraction import Extracted, Extractor, extract_document
+from overstory.extraction import Extracted, Extractor, extract_document, extraction_recipe
+from overstory.freshness import Cause
 from overstory.identity import DocumentId, content_hash, document_id, shard_of
 from overstory.parallel import map_batches
 from overstory.ports import ClosedFolder
@@ -38,8 +39,10 @@ class Scan:
     moves: dict[DocumentId, str] = field(default_factory=dict)
     gone: list[DocumentRow] = field(default_factory=list)
     changed: list[DocumentRow] = field(default_factory=list)
-    """New, edited, moved or no longer readable; their bytes are read again when it is their turn."""
+    """New, edited, moved, no longer readable or to be read by another extractor; each is read when it is its turn."""
     unchanged: list[DocumentRow] = field(default_factory=list)
+    reread: list[DocumentRow] = field(default_factory=list)
+    """Those of the changed whose bytes are the same: another extractor may make another text of them."""
     withheld: frozenset[DocumentId] = frozenset()
     """Missing documents of the dataset, whatever the shards, that are to be noted as such and not deleted."""
     closed: tuple[ClosedFolder, ...] = ()
@@ -145,6 +148,11 @@ def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
         if concerned(row):
             scan.paths.append(path)
             _compare_file(ctx, scan, row, found.known.get(row.id))
+    if scan.reread:
+        recipes = sorted({extraction_recipe(row.media_type, ctx.extractor) for row in scan.reread})
+        scan.notes.append(
+            f"{Cause.NEW_EXTRACTOR} ({', '.join(recipes)}): {len(scan.reread):,} documents are read again"
+        )
     return scan
 
 
@@ -186,7 +194,13 @@ def _compare_file(ctx: BuildContext, scan: Scan, row: DocumentRow, stored: Docum
         row = replace(row, raw_hash=_hash(ctx.source.read(row.path)), failure=None)
     except ExtractionError as error:
         row = _unread(row, error)
-    (scan.unchanged if row == stored else scan.changed).append(row)
+    if row != stored:
+        scan.changed.append(row)
+    elif row.failure is None and row.extraction_recipe != extraction_recipe(row.media_type, ctx.extractor):
+        scan.changed.append(row)
+        scan.reread.append(row)
+    else:
+        scan.unchanged.append(row)
 
 
 def _hash(raw: bytes) -> str:
@@ -211,8 +225,9 @@ def _new_row(dataset: str, path: str, ids: Collection[DocumentId]) -> DocumentRo
 def extracted(ctx: BuildContext, scan: Scan) -> Iterator[list[ScannedDocument]]:
     """The changed documents with their texts, in batches; failures become the document's state."""
     extract = partial(_extract_batch, extractor=ctx.extractor, max_bytes=ctx.dataset.max_document_bytes)
+    former = {row.id: row.raw_hash for row in scan.rows.values()}
     for results in map_batches(extract, _batches(ctx, scan.changed), workers=ctx.workers):
-        yield [_scanned(row, result) for row, result in results]
+        yield [_scanned(row, result, ctx.extractor, former.get(row.id)) for row, result in results]
 
 
 def _batches(ctx: BuildContext, changed: Sequence[DocumentRow]) -> Iterator[list[tuple[DocumentRow, bytes]]]:
@@ -244,13 +259,20 @@ def _extract(path: str, raw: bytes, extractor: Extractor, max_bytes: int) -> Ext
         return str(error)
 
 
-def _scanned(row: DocumentRow, result: Extracted | str) -> ScannedDocument:
+def _scanned(row: DocumentRow, result: Extracted | str, extractor: Extractor, former: str | None) -> ScannedDocument:
+    """What a document's text has become; ``former`` is the hash of the bytes that it had before."""
     if isinstance(result, str):
         return ScannedDocument(replace(row, failure=result), None)
     new_hash = content_hash(result.text)
     same = new_hash == row.content_hash
-    row = replace(row, content_hash=new_hash, title=result.title, media_type=result.media_type)
-    return ScannedDocument(row, None if same else result.text)
+    row = replace(
+        row,
+        content_hash=new_hash,
+        title=result.title,
+        media_type=result.media_type,
+        extraction_recipe=extraction_recipe(result.media_type, extractor),
+    )
+    return ScannedDocument(row, None) if same else ScannedDocument(row, result.text, row.raw_hash == former)
 
 
 def _remove(ctx: BuildContext, rows: list[DocumentRow], report: StageReport) -> None:

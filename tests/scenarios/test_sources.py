@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from overstory import api, deletions
+from overstory.adapters.extractors import LibraryExtractor
 from overstory.building.documents import confirm_deletions
 from overstory.errors import ExtractionError, SettingsError
+from overstory.extraction import MARKDOWN, Extracted, Extractor, extraction_recipe
 from overstory.nodes import NodeKind
 from overstory.ports import ClosedFolder, Source, SourceFile
 from overstory.relocation import ensure_dataset
 from overstory.settings import Dataset, parse
+from tests.llm_server import LLMServer
 from tests.scenarios.corpora import corpus
 from tests.scenarios.workbench import DATASET, Workbench
 
@@ -216,3 +219,99 @@ def test_file_moved_out_of_a_folder_that_cannot_be_listed_is_a_document_of_its_o
     assert bench.id_of("sub/c.md") == former
     assert bench.id_of("c.md") != former
     bench.build()
+
+
+PAGE = "<html><body><p>Pro costs $49 a month since 2025-07-01.</p><p>{}</p></body></html>"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherExtractor:
+    """Another version of the extractor; it reads a word as another one."""
+
+    inner: Extractor
+    version: str
+    spelling: tuple[str, str] = ("", "")
+
+    def recipe(self, media_type: str) -> str:
+        return f"other {self.version}"
+
+    def extract(self, name: str, raw: bytes, media_type: str) -> Extracted:
+        found = self.inner.extract(name, raw, media_type)
+        return replace(found, text=found.text.replace(*self.spelling))
+
+
+def _pages(bench: Workbench) -> Extractor:
+    """Two pages and two texts, built; the extractor that read them."""
+    bench.fill({f"{n}.html": PAGE.format(f"Plan {n} renews every {n} days.") for n in (2, 3)})
+    bench.fill(corpus(2))
+    bench.build()
+    return bench.context().extractor
+
+
+def test_new_extractor_that_makes_the_same_text_changes_nothing_below(bench: Workbench) -> None:
+    below = ("leaf", "version_leaf", "summary", "membership")
+    extractor = OtherExtractor(_pages(bench), "2")
+    before = bench.dump()
+    note = "new extractor (other 2; text 1): 2 documents are read again"
+    planned = bench.plan(extractor=extractor)
+    assert (planned.notes, planned.nothing_to_do) == ((note,), True)
+    built = bench.build(extractor=extractor)
+    assert built.notes == [note]
+    assert (built.total.written, built.total.embedded, built.total.deleted) == (0, 0, 0)
+    after = bench.dump()
+    assert {name for name in after if after[name] != before[name]} == {"document", "document_version"}
+    assert all(after[name] == before[name] for name in below)
+    assert bench.build(extractor=extractor).notes == []
+    assert bench.dump() == after
+    bench.build()
+
+
+def test_new_extractor_that_makes_another_text_is_the_cause_of_what_is_made(
+    llm_bench: Workbench, llm_server: LLMServer
+) -> None:
+    llm_bench.settings["chunking"] = {"leaf_tokens": 32}
+    long = " ".join(f"Plan {n} renews every {n} days." for n in range(2, 20))
+    llm_bench.fill({"a.html": PAGE.format(long), "b.html": PAGE.format(f"{long} Odd.")})
+    llm_bench.build()
+    extractor = OtherExtractor(llm_bench.context().extractor, "2", ("Odd.", "Even."))
+    llm_server.reset()
+    built = llm_bench.build(extractor=extractor)
+    assert built.stage("documents").written == 1
+    causes = llm_bench.sql(
+        "select cause from ledger where run_id = :run and kind = 'document_summary'", run=f"run {llm_bench.runs}"
+    )
+    assert causes == [("new extractor",)]
+    llm_bench.build()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenExtractor:
+    """A new version that reads nothing."""
+
+    def recipe(self, media_type: str) -> str:
+        return "broken 3"
+
+    def extract(self, name: str, raw: bytes, media_type: str) -> Extracted:
+        raise ExtractionError(f"'{name}' is damaged", hint="Save it again")
+
+
+def test_document_that_a_new_extractor_cannot_read_keeps_its_text_and_is_stale(bench: Workbench) -> None:
+    _pages(bench)
+    built = bench.build(extractor=BrokenExtractor())
+    assert len(built.problems) == 2
+    assert "$49" in bench.summary("2.html").text
+    assert {level.kind: level.stale for level in bench.health().levels}[NodeKind.DOCUMENT_SUMMARY] == 2
+    mended = bench.build()
+    assert (mended.problems, mended.total.written) == ([], 0)
+
+
+def test_text_of_unknown_origin_is_read_again_once(bench: Workbench) -> None:
+    bench.fill(corpus(3))
+    bench.build()
+    bench.run_sql("update document_version set extraction_recipe = null")
+    before = index(bench)["leaf"]
+    assert bench.build().notes == [
+        f"new extractor ({extraction_recipe(MARKDOWN, LibraryExtractor())}): 3 documents are read again"
+    ]
+    assert bench.build().notes == []
+    assert index(bench)["leaf"] == before

@@ -157,9 +157,9 @@ class Workbench:
             )
         )
 
-    def plan(self) -> Plan:
+    def plan(self, **changes: Any) -> Plan:
         """What a build would do."""
-        return plan(self.context())
+        return plan(self.context(**changes))
 
     def health(self) -> Health:
         """The state of every node."""

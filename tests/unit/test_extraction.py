@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 
 import pytest
 
@@ -12,6 +13,7 @@ from overstory.errors import ExtractionError
 from overstory.extraction import (
     DOCX,
     EPUB,
+    EXTRACTION_VERSION,
     HTML,
     MARKDOWN,
     PDF,
@@ -19,6 +21,7 @@ from overstory.extraction import (
     SOURCE_CODE,
     Extracted,
     extract_document,
+    extraction_recipe,
     media_type,
 )
 
@@ -35,6 +38,9 @@ class StubExtractor:
 
     def __init__(self, text: str, title: str = "") -> None:
         self.found = (text, title)
+
+    def recipe(self, media_type: str) -> str:
+        return f"stub of {media_type}"
 
     def extract(self, name: str, raw: bytes, media_type: str) -> Extracted:
         return Extracted(*self.found, media_type)
@@ -233,3 +239,25 @@ def test_importing_extraction_loads_no_library() -> None:
     heavy = "{'pypdfium2', 'mammoth', 'html_to_markdown', 'charset_normalizer', 'numpy'}"
     code = f"import sys, overstory.adapters.extractors; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "library"),
+    [
+        (MARKDOWN, "charset-normalizer"),
+        ("text/csv", "charset-normalizer"),
+        (HTML, "html-to-markdown"),
+        (PDF, "pypdfium2"),
+        (DOCX, "mammoth"),
+        (EPUB, "html-to-markdown"),
+    ],
+)
+def test_recipe_names_the_library_with_its_version(kind: str, library: str) -> None:
+    recipe = extraction_recipe(kind, LibraryExtractor())
+    assert f"{library} {version(library)}" in recipe
+    assert recipe.endswith(f"; text {EXTRACTION_VERSION}")
+
+
+def test_recipe_of_plain_text_does_not_change_with_other_formats_libraries() -> None:
+    assert "stub" not in extraction_recipe(MARKDOWN, StubExtractor("text"))
+    assert "stub of application/pdf" in extraction_recipe(PDF, StubExtractor("text"))

@@ -20,22 +20,23 @@ WANTED = Desired("children", RECIPE)
 @pytest.mark.parametrize(
     ("held", "wanted", "edited", "expected"),
     [
-        (stored(), WANTED, False, Verdict(NodeState.FRESH)),
-        (stored(), WANTED, True, Verdict(NodeState.FRESH)),
-        (None, WANTED, False, Verdict(NodeState.MISSING, Cause.NEW)),
-        (None, WANTED, True, Verdict(NodeState.MISSING, Cause.EDITED)),
-        (None, Desired(None, RECIPE), False, Verdict(NodeState.MISSING, Cause.NEW)),
-        (stored(), None, False, Verdict(NodeState.ORPHANED)),
-        (None, None, False, Verdict(NodeState.ORPHANED)),
-        (stored("others"), WANTED, False, Verdict(NodeState.STALE, Cause.CHILDREN)),
-        (stored("others"), WANTED, True, Verdict(NodeState.STALE, Cause.EDITED)),
-        (stored(), Desired(None, RECIPE), False, Verdict(NodeState.STALE, Cause.CHILDREN)),
-        (stored(failure="refusal"), WANTED, False, Verdict(NodeState.FAILED, Cause.RETRY)),
-        (stored("others", failure="refusal"), WANTED, False, Verdict(NodeState.STALE, Cause.CHILDREN)),
+        (stored(), WANTED, None, Verdict(NodeState.FRESH)),
+        (stored(), WANTED, Cause.EDITED, Verdict(NodeState.FRESH)),
+        (None, WANTED, None, Verdict(NodeState.MISSING, Cause.NEW)),
+        (None, WANTED, Cause.EDITED, Verdict(NodeState.MISSING, Cause.EDITED)),
+        (None, WANTED, Cause.NEW_EXTRACTOR, Verdict(NodeState.MISSING, Cause.NEW_EXTRACTOR)),
+        (None, Desired(None, RECIPE), None, Verdict(NodeState.MISSING, Cause.NEW)),
+        (stored(), None, None, Verdict(NodeState.ORPHANED)),
+        (None, None, None, Verdict(NodeState.ORPHANED)),
+        (stored("others"), WANTED, None, Verdict(NodeState.STALE, Cause.CHILDREN)),
+        (stored("others"), WANTED, Cause.EDITED, Verdict(NodeState.STALE, Cause.EDITED)),
+        (stored(), Desired(None, RECIPE), None, Verdict(NodeState.STALE, Cause.CHILDREN)),
+        (stored(failure="refusal"), WANTED, None, Verdict(NodeState.FAILED, Cause.RETRY)),
+        (stored("others", failure="refusal"), WANTED, None, Verdict(NodeState.STALE, Cause.CHILDREN)),
     ],
 )
 def test_state_follows_from_what_is_held_and_wanted(
-    held: StoredSummary | None, wanted: Desired | None, edited: bool, expected: Verdict
+    held: StoredSummary | None, wanted: Desired | None, edited: Cause | None, expected: Verdict
 ) -> None:
     assert judge(held, wanted, edited=edited) == expected
 

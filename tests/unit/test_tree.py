@@ -6,6 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from overstory.freshness import Cause
 from overstory.identity import (
     ClusterId,
     DocumentId,
@@ -138,8 +139,10 @@ def test_chunk_summary_of_a_single_leaf_is_no_copy_of_it() -> None:
 
 
 def test_second_version_counts_as_edited() -> None:
-    assert not document_target(tree(number=1), recipes, {}).edited
-    assert document_target(tree(number=2), recipes, {}).edited
+    assert document_target(tree(number=1), recipes, {}).edited is None
+    assert document_target(tree(number=2), recipes, {}).edited is Cause.EDITED
+    again = replace(tree(number=2), reextracted=True)
+    assert document_target(again, recipes, {}).edited is Cause.NEW_EXTRACTOR
 
 
 def cluster(texts: Mapping[str, str | None], level: int = 2) -> ClusterTree:

@@ -11,8 +11,11 @@ from overstory.record import DocumentRow, PendingVersion, ScannedDocument
 
 _ROWS = f"""
 select d.id::text, d.path, d.shard, d.raw_hash, d.content_hash, d.failure, d.current_version::text,
-       coalesce((select max(number) from document_version v where v.document_id = d.id), 0), d.title, d.media_type
+       coalesce(v.number, 0), d.title, d.media_type, v.extraction_recipe
 from document d
+left join lateral (
+    select number, extraction_recipe from document_version where document_id = d.id order by number desc limit 1
+) v on true
 where d.dataset = :dataset and {IN_SHARDS}
 order by d.path
 """
@@ -25,8 +28,12 @@ on conflict (id) do update set raw_hash = excluded.raw_hash, content_hash = excl
 """
 
 _NEW_VERSION = """
-insert into document_version (id, document_id, number, content_hash, text, chars)
-values (:id, :document_id, :number, :content_hash, :text, :chars)
+insert into document_version (id, document_id, number, content_hash, text, chars, extraction_recipe, reextracted)
+values (:id, :document_id, :number, :content_hash, :text, :chars, :extraction_recipe, :reextracted)
+"""
+
+_READ_AGAIN = """
+update document_version set extraction_recipe = :recipe where id = :id and extraction_recipe is distinct from :recipe
 """
 
 _PENDING = f"""
@@ -102,12 +109,15 @@ class PostgresDocuments:
                     failure=row.failure,
                 )
             for item in scanned:
+                row = item.row
                 if item.text is not None:
-                    self._add_version(db, item.row, item.text)
+                    self._add_version(db, item, item.text)
+                elif row.last_number:
+                    db.run(_READ_AGAIN, id=version_id(row.id, row.last_number), recipe=row.extraction_recipe)
 
     @staticmethod
-    def _add_version(db: Database, row: DocumentRow, text: str) -> None:
-        number = row.last_number + 1
+    def _add_version(db: Database, item: ScannedDocument, text: str) -> None:
+        row, number = item.row, item.row.last_number + 1
         db.run(
             _NEW_VERSION,
             id=version_id(row.id, number),
@@ -116,6 +126,8 @@ class PostgresDocuments:
             content_hash=row.content_hash,
             text=text,
             chars=len(text),
+            extraction_recipe=row.extraction_recipe,
+            reextracted=item.reextracted,
         )
 
     def move(self, moves: Mapping[DocumentId, str]) -> None:

@@ -53,7 +53,7 @@ _SUMMARY = (
 
 _TREES = """
 select d.id::text, d.path, d.title, d.shard, v.id::text, v.number, v.child_hash,
-       (select count(*) from version_leaf vl where vl.version_id = v.id)
+       (select count(*) from version_leaf vl where vl.version_id = v.id), v.reextracted
 from document d join document_version v on v.id = d.current_version
 where d.dataset = :dataset and {which}
 order by d.id
@@ -189,8 +189,9 @@ def document_trees(
             sections=tuple(sections.get(version, ())),
             leaves=tuple(leaves.get(version, ())),
             stored={summary.id: summary for summary in stored.get(document, ())},
+            reextracted=reextracted,
         )
-        for document, path, title, shard, version, number, child_hash, count in found
+        for document, path, title, shard, version, number, child_hash, count, reextracted in found
     ]
 
 
