@@ -187,7 +187,8 @@ def open_search(dataset: Dataset, record: PostgresRecord) -> SearchContext:
         embedder=open_embedding(dataset),
         recipes=_recipes(dataset),
         chunk_recipe=_chunk_recipe(dataset),
-        language=dataset.retrieval.language,
+        # Words are compared in the language that they were indexed in, until a build indexes them in another.
+        language=record.leaves.language(dataset.name) or dataset.retrieval.language,
         semantic_weight=dataset.retrieval.semantic_weight,
         clock=time.monotonic,
     )

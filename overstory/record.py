@@ -245,6 +245,18 @@ class Leaves(Protocol):
         """Store new leaves, switch the versions to current and drop leaves that none holds; returns those dropped."""
         ...
 
+    def language(self, dataset: str) -> str | None:
+        """The language that the words of all leaves and summaries are indexed in; None where that is not known."""
+        ...
+
+    def index_words(self, dataset: str, language: str, shards: Collection[int]) -> None:
+        """Index the words of leaves and summaries of the shards in a language, where they are in another."""
+        ...
+
+    def set_language(self, dataset: str, language: str) -> None:
+        """Note that the words of all leaves and summaries are indexed in a language."""
+        ...
+
     def readable(self, versions: Collection[VersionId]) -> dict[VersionId, list[str]]:
         """Texts with context of the versions' leaves, in order."""
         ...

@@ -148,6 +148,9 @@ def compare(ctx: BuildContext, shards: Collection[int] | None = None) -> Scan:
         if concerned(row):
             scan.paths.append(path)
             _compare_file(ctx, scan, row, found.known.get(row.id))
+    spoken, wanted_language = ctx.record.leaves.language(ctx.name), ctx.dataset.retrieval.language
+    if spoken not in (None, wanted_language):
+        scan.notes.append(f"new language: full text in '{spoken}' is indexed in '{wanted_language}', without a call")
     if scan.reread:
         recipes = sorted({extraction_recipe(row.media_type, ctx.extractor) for row in scan.reread})
         scan.notes.append(

@@ -19,6 +19,9 @@ from overstory.settings import Chunking
 
 BATCH_DOCUMENTS = 64
 BATCH_TEXTS = 1024
+SHARDS_AT_ONCE = 8
+"""Whose full text is indexed anew in one transaction."""
+
 STAGE = "leaves"
 
 CHUNKER_VERSION = "1"
@@ -83,6 +86,7 @@ def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> Stag
     """Cut every version that is not current, embed its new leaves, and switch to it."""
     report = StageReport(STAGE)
     ensure_dataset(ctx.record, ctx.dataset)
+    _index_words(ctx)
     cutter = Cutter(ctx.dataset.chunking, ctx.tokenizer)
     pending = [p for p in ctx.record.documents.pending(ctx.name, cutter.recipe, shards) if ctx.chosen(p.document_id)]
     trees = ctx.record.summaries.trees(ctx.name, shards)
@@ -101,6 +105,17 @@ def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> Stag
     restore_vectors(ctx, shards, report, shard)
     _serve(ctx)
     return report
+
+
+def _index_words(ctx: BuildContext) -> None:
+    """Bring the full text of the whole dataset to the language of the settings: a query has one language for all."""
+    language = ctx.dataset.retrieval.language
+    if ctx.record.leaves.language(ctx.name) == language:
+        return
+    for start in range(0, SHARDS, SHARDS_AT_ONCE):
+        ctx.record.leaves.index_words(ctx.name, language, range(start, start + SHARDS_AT_ONCE))
+        ctx.progress("full text", start + SHARDS_AT_ONCE, SHARDS)
+    ctx.record.leaves.set_language(ctx.name, language)
 
 
 def purge(ctx: BuildContext, pending: Sequence[PendingVersion]) -> None:

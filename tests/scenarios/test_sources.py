@@ -315,3 +315,74 @@ def test_text_of_unknown_origin_is_read_again_once(bench: Workbench) -> None:
     ]
     assert bench.build().notes == []
     assert index(bench)["leaf"] == before
+
+
+def _words_not_in(bench: Workbench, language: str) -> int:
+    """Leaves and summaries whose full text is in another language."""
+    other = "select count(*) from {table} where search <> to_tsvector(cast(:language as regconfig), {text})"
+    tables = {"leaf": "context || text", "summary": "text"}
+    return sum(bench.value(other.format(table=t, text=x), language=language) for t, x in tables.items())
+
+
+def test_new_language_is_indexed_without_a_call_or_an_embedding(llm_bench: Workbench, llm_server: LLMServer) -> None:
+    llm_bench.fill(corpus(12, paragraphs=3))
+    llm_bench.build()
+    before = index(llm_bench)
+    llm_bench.settings["retrieval"] = {"language": "german"}
+    assert _words_not_in(llm_bench, "german") > 12
+    note = "new language: full text in 'english' is indexed in 'german', without a call"
+    assert (llm_bench.plan().nothing_to_do, llm_bench.plan().notes) == (True, (note,))
+    llm_server.reset()
+    assert llm_bench.embedder is not None
+    llm_bench.embedder.texts.clear()
+    built = llm_bench.build()
+    total = built.total
+    assert (built.notes, len(llm_server.chats), llm_bench.embedder.texts) == ([note], 0, [])
+    assert (total.written, total.deleted, total.calls) == (0, 0, 0)
+    assert _words_not_in(llm_bench, "german") == 0
+    after = index(llm_bench)
+    assert {name for name in after if after[name] != before[name]} == {"leaf", "summary"}
+
+
+def test_build_of_one_shard_indexes_the_whole_dataset_in_a_new_language(bench: Workbench) -> None:
+    bench.fill(corpus(6))
+    bench.build()
+    bench.settings["retrieval"] = {"language": "simple"}
+    bench.build({0})
+    assert _words_not_in(bench, "simple") == 0
+
+
+def test_indexing_in_a_new_language_goes_on_where_it_was_interrupted(bench: Workbench) -> None:
+    bench.fill(corpus(6))
+    bench.build()
+    bench.settings["retrieval"] = {"language": "german"}
+
+    def interrupt(stage: str, done: int, total: int) -> None:
+        if stage == "full text" and done == total // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench.build(progress=interrupt)
+    assert _words_not_in(bench, "german") > 0
+    bench.build()
+    assert _words_not_in(bench, "german") == 0
+
+
+def test_query_is_in_the_language_of_the_index_until_a_build_changes_it(bench: Workbench) -> None:
+    bench.fill({"a.md": "The prices are $49.\n"})
+    bench.build()
+    bench.settings["retrieval"] = {"language": "german"}
+    assert api.open_search(bench.dataset, bench.record).language == "english"
+    bench.build()
+    assert api.open_search(bench.dataset, bench.record).language == "german"
+
+
+def test_unknown_language_is_named_and_nothing_is_written(bench: Workbench) -> None:
+    bench.fill(corpus(2))
+    bench.build()
+    before = bench.dump()
+    bench.settings["retrieval"] = {"language": "klingon"}
+    with pytest.raises(SettingsError, match="no text search configuration 'klingon'"):
+        bench.build()
+    assert bench.dump() == before
+    bench.settings.clear()

@@ -46,6 +46,22 @@ delete from leaf l where l.document_id = any(cast(:ids as uuid[]))
 returning l.id::text, l.document_id::text
 """
 
+_WORDS = (
+    """
+update leaf l set language = cast(cast(:oid as oid) as regconfig)
+from document d
+where d.id = l.document_id and d.dataset = :dataset and d.shard = any(cast(:shards as int[]))
+  and l.language <> cast(cast(:oid as oid) as regconfig)
+""",
+    """
+update summary s set language = cast(cast(:oid as oid) as regconfig)
+where s.dataset = :dataset and s.language <> cast(cast(:oid as oid) as regconfig)
+  and coalesce((select d.shard from document d where d.id = s.document_id),
+               (select c.shard from cluster c where c.id = s.cluster_id)) = any(cast(:shards as int[]))
+""",
+)
+"""Postgres makes the column ``search`` anew from it."""
+
 _READABLE = """
 select vl.version_id::text, l.context || l.text
 from version_leaf vl join leaf l on l.id = vl.leaf_id
@@ -93,6 +109,22 @@ class PostgresLeaves:
             # The leaves rebuild the text; a version that was replaced before it was cut has one to forget, too.
             db.run(_FORGET_TEXTS, ids=ids)
             return [(NodeId(leaf), DocumentId(document)) for leaf, document in db.rows(_ORPHANS, ids=ids)]
+
+    def language(self, dataset: str) -> str | None:
+        """The language that the words of all leaves and summaries are indexed in; None where that is not known."""
+        found = self.db.rows("select language from dataset where name = :dataset", dataset=dataset)
+        return found[0][0] if found else None
+
+    def index_words(self, dataset: str, language: str, shards: Collection[int]) -> None:
+        """Index the words of leaves and summaries of the shards in a language, where they are in another."""
+        with self.db.transaction() as db:
+            oid = db.language_oid(language)
+            for statement in _WORDS:
+                db.run(statement, dataset=dataset, oid=oid, shards=list(shards))
+
+    def set_language(self, dataset: str, language: str) -> None:
+        """Note that the words of all leaves and summaries are indexed in a language."""
+        self.db.run("update dataset set language = :l where name = :d", l=language, d=dataset)
 
     def readable(self, versions: Collection[VersionId]) -> dict[VersionId, list[str]]:
         """Texts with context of the versions' leaves, in order."""
