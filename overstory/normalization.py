@@ -5,14 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 from overstory.errors import ExtractionError
-
-if TYPE_CHECKING:
-    from charset_normalizer import CharsetMatches
 
 _BOMS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is the beginning of this one
@@ -22,14 +19,15 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-_LEGACY = [
-    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
-    *("iso8859_2", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "koi8_r", "koi8_u", "cp866"),
-    *("gb18030", "big5", "cp932", "euc_jp", "cp949", "mac_cyrillic"),
-]
-"""The encodings that browsers read (WHATWG Encoding Standard, section 4.2), less the rarest."""
+_LATIN = ("cp1250", "cp1252", "cp1254", "cp1257", "cp1258", "iso8859-2")
+_OTHER_SCRIPTS = (
+    *("cp1251", "cp1253", "cp1255", "cp1256", "cp874", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8"),
+    *("koi8-r", "koi8-u", "cp866", "mac-cyrillic", "gb18030", "big5hkscs", "cp932", "euc_jis_2004", "cp949"),
+    "cp1254",  # Turkish words may be written in few other letters
+)
+"""Together the encodings that browsers read (WHATWG Encoding Standard, section 4.2), less the rarest."""
 
-_WIDE = ["utf_16_le", "utf_16_be", "utf_32_le", "utf_32_be"]
+_WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 
 _SAMPLE_CHARS = 100_000
 _MOST_NULS = 0.2
@@ -38,10 +36,13 @@ _MOST_CONTROLS = 0.05
 """NUL and escape (of colored logs) apart."""
 _MOST_DAMAGE = 0.1
 """Invalid sequences for one valid multi-byte character, up to which a text is damaged UTF-8."""
-_WESTERN_MARGIN = 0.08
-"""Detectors tell Western from Central European text by few letters: a near tie is Western."""
-_NOT_WESTERN = re.compile(r"[^\W\d_](?:[¹¿]|³[^\W\d_])")
-"""How the commonest Polish letters look when they are read as cp1252."""
+_WESTERN_MARGIN = 0.03
+"""Of a detector's score, by which another Latin encoding has to beat Western European: short texts do not reach it
+(docs/decisions/0009-encodings.md)."""
+_BEYOND_ASCII = bytes(range(0x80, 0x100))
+_RUNS = re.compile(rb"[\x80-\xff]{3,}")
+_MOST_RUNS = 0.1
+"""Share of the bytes beyond ASCII that stand three in a row, up to which a script is Latin."""
 
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff]")
 _UNREADABLE = re.compile("[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
@@ -55,7 +56,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 @cache
 def detector() -> str:
     """The library that guesses encodings, with its version."""
-    return f"charset-normalizer {version('charset-normalizer')}"
+    return f"chardet {version('chardet')}"
 
 
 def decode(raw: bytes, *, name: str = "the document", declared: str = "") -> str:
@@ -69,7 +70,7 @@ def decode(raw: bytes, *, name: str = "the document", declared: str = "") -> str
     Raises:
         ExtractionError: The bytes are no text in any known encoding.
     """
-    for text in (_by_mark(raw), _as_utf8(raw), _as_declared(raw, declared)):
+    for text in (_by_mark(raw), _as_utf8(raw), _as_utf16(raw), _as_declared(raw, declared)):
         if text is not None:
             break
     else:
@@ -116,6 +117,17 @@ def _as_utf8(raw: bytes) -> str | None:
     return text if damage <= _MOST_DAMAGE * valid else None
 
 
+def _as_utf16(raw: bytes) -> str | None:
+    """``raw`` as UTF-16 without its mark, where every NUL is the same half of a character; None if it is none."""
+    high, low = raw[1::2].count(0), raw[::2].count(0)
+    if len(raw) % 2 or bool(high) is bool(low):
+        return None
+    try:
+        return raw.decode("utf-16-le" if high else "utf-16-be")
+    except UnicodeDecodeError:
+        return None
+
+
 def _as_declared(raw: bytes, declared: str) -> str | None:
     try:
         return raw.decode(declared) if declared else None
@@ -124,25 +136,29 @@ def _as_declared(raw: bytes, declared: str) -> str | None:
 
 
 def _by_statistics(raw: bytes, name: str) -> str:
-    from charset_normalizer import from_bytes
-
-    matches = from_bytes(raw, cp_isolation=_WIDE if 0 in raw else _LEGACY)
-    encoding = _preferred(matches)
-    if not encoding:
+    """``raw`` in the most plausible legacy encoding: Western European, unless another one is plainly more so."""
+    latin = _is_latin(raw)
+    scores = _scores(raw, _WIDE if 0 in raw else _LATIN if latin else _OTHER_SCRIPTS)
+    if not scores:
         raise _binary(name)
-    return raw.decode(encoding, "replace")
+    best = max(scores, key=lambda encoding: scores[encoding])
+    if latin and "cp1252" in scores and scores[best] - scores["cp1252"] <= _WESTERN_MARGIN:
+        best = "cp1252"
+    return raw.decode(best, "replace")
 
 
-def _preferred(matches: CharsetMatches) -> str:
-    """The most plausible encoding; Western European among near equals; empty if none is plausible."""
-    best = matches.best()
-    if best is None:
-        return ""
-    for match in matches:
-        near = match.chaos <= best.chaos + 0.02 and match.coherence >= best.coherence - _WESTERN_MARGIN
-        if near and "cp1252" in match.could_be_from_charset and not _NOT_WESTERN.search(str(match)):
-            return "cp1252"
-    return best.encoding
+def _is_latin(raw: bytes) -> bool:
+    """Whether letters beyond ASCII stand alone or in pairs, as in languages that are written in Latin letters."""
+    beyond = len(raw) - len(raw.translate(None, _BEYOND_ASCII))
+    return sum(len(run) for run in _RUNS.findall(raw)) <= _MOST_RUNS * beyond
+
+
+def _scores(raw: bytes, candidates: Sequence[str]) -> dict[str, float]:
+    """How plausible each candidate is, 0 to 1; those that the bytes rule out are missing."""
+    from chardet import detect_all
+
+    found = detect_all(raw, include_encodings=candidates, compat_names=False)
+    return {each["encoding"]: each["confidence"] for each in found if each["encoding"]}
 
 
 def _control_share(text: str) -> float:

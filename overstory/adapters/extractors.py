@@ -106,10 +106,10 @@ def _read_epub(name: str, raw: bytes) -> tuple[str, str]:
 
 
 _LIBRARIES = {
-    HTML: ("charset-normalizer", "html-to-markdown"),
+    HTML: ("chardet", "html-to-markdown"),
     PDF: ("pypdfium2",),
     DOCX: ("mammoth", "html-to-markdown"),
-    EPUB: ("charset-normalizer", "html-to-markdown"),
+    EPUB: ("chardet", "html-to-markdown"),
 }
 
 

@@ -236,7 +236,7 @@ def test_a_package_with_a_damaged_part_is_reported(part: str, content: str) -> N
 
 
 def test_importing_extraction_loads_no_library() -> None:
-    heavy = "{'pypdfium2', 'mammoth', 'html_to_markdown', 'charset_normalizer', 'numpy'}"
+    heavy = "{'pypdfium2', 'mammoth', 'html_to_markdown', 'chardet', 'numpy'}"
     code = f"import sys, overstory.adapters.extractors; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -244,8 +244,8 @@ def test_importing_extraction_loads_no_library() -> None:
 @pytest.mark.parametrize(
     ("kind", "library"),
     [
-        (MARKDOWN, "charset-normalizer"),
-        ("text/csv", "charset-normalizer"),
+        (MARKDOWN, "chardet"),
+        ("text/csv", "chardet"),
         (HTML, "html-to-markdown"),
         (PDF, "pypdfium2"),
         (DOCX, "mammoth"),

@@ -55,6 +55,56 @@ def test_legacy_encodings_are_recognized(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)) == text
 
 
+WESTERN = """
+déjà vu|café|naïve|“Hello” — it’s fine|£5|The price is £5.|It costs €5.|Übergröße|Straße 12|façade résumé|El Niño
+Ærø|25 °C|He said “yes” and left.|See § 4 and ¶ 2.|© 2024 Acme|Acme® and Beta™|crème brûlée|jalapeño|São Paulo
+coração|garçon|Åse Ødegård|10 µm|½ cup|¿Qué?|¡Hola!|Noël|cœur|l’été|à la carte|20–30 days|±3 %|5 × 4|wait… what
+Þórr|maçã|¥100|don’t|‘single’|città|è vero
+"""
+SHORT = WESTERN.replace("\n", "|").strip("|").split("|")
+PLAIN = "the price of our product changed in July and customers who renew before then keep their plan"
+ENGLISH = PLAIN.split()
+
+
+@pytest.mark.parametrize("text", SHORT)
+def test_short_text_is_western_european_where_nothing_says_otherwise(text: str) -> None:
+    assert decode(text.encode("cp1252")) == text
+
+
+@given(st.lists(st.sampled_from(SHORT), min_size=1, max_size=5), st.lists(st.sampled_from(ENGLISH), max_size=30))
+def test_english_text_with_some_accents_and_quotes_is_western_european(accented: list[str], plain: list[str]) -> None:
+    text = " ".join([*plain[::2], *accented, *plain[1::2]])
+    assert decode(text.encode("cp1252")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Привет, мир", "cp1251"),
+        ("Москва и Санкт-Петербург", "koi8_r"),
+        ("Καλημέρα, Αθήνα", "cp1253"),
+        ("שלום עולם", "cp1255"),
+        ("东京和北京都是首都", "gb18030"),
+        ("안녕하세요", "cp949"),
+        ("Gdzie jest łazienka? Będzie pięć złotych za sztukę. Dziękuję bardzo.", "cp1250"),
+        ("Lietuva ir Šiauliai yra čia. Visi žmonės gimsta laisvi ir lygūs savo orumu.", "cp1257"),
+    ],
+)
+def test_text_that_is_plainly_no_western_european_is_recognized(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff"), max_size=80))
+def test_utf8_is_decoded_as_such_whatever_it_holds(text: str) -> None:
+    assert decode(text.encode("utf-8")) == text
+
+
+@given(st.sampled_from(["utf-16-le", "utf-16-be"]), st.text(st.sampled_from("abc XYZ é’“€ł")), st.sampled_from("abcé"))
+def test_utf16_without_its_mark_is_told_by_its_zeros(encoding: str, text: str, letter: str) -> None:
+    whole = text + letter * (len(text) + 1)
+    assert decode(whole.encode(encoding)) == whole
+
+
 def test_a_declared_encoding_is_believed() -> None:
     assert decode("Příliš žluťoučký".encode("iso8859-2"), declared="iso8859-2") == "Příliš žluťoučký"
 
