@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from overstory.identity import NodeId
@@ -27,6 +27,11 @@ class Price:
             self.tokens_out + other.tokens_out,
             self.usd + other.usd,
         )
+
+    def times(self, number: float) -> Price:
+        """So many of it."""
+        calls, tokens_in, tokens_out = (round(number * part) for part in (self.calls, self.tokens_in, self.tokens_out))
+        return Price(calls, tokens_in, tokens_out, number * self.usd)
 
 
 def total(prices: Iterable[Price]) -> Price:
@@ -55,70 +60,133 @@ class Action:
     price: Price
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What depends on texts that are not written yet: bounds and the value to expect."""
+Bounds = tuple[int, int, int]
+"""Least, expected and most."""
 
-    summaries: tuple[int, int, int]
-    """Least, expected and most summaries to write."""
+
+@dataclass(frozen=True, slots=True)
+class LevelEstimate:
+    """Cluster summaries of one level to be written for one cause."""
+
+    level: int
+    cause: str
+    summaries: Bounds
     least: Price
     expected: Price
     most: Price
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterOutlook:
-    """What a plan knows of the clusters before their members are written."""
+class Estimate:
+    """What depends on texts that are not written yet: bounds and the value to expect."""
 
-    documents: int
-    """Documents with a summary after the build."""
-    clusters: int
-    """Clusters after the build, as far as known."""
-    stale: int
-    """Clusters that are not fresh already."""
-    changed: int
-    """Documents that come, go or change."""
-    tokens_in: int
-    """Of an average cluster's call."""
-    tokens_out: int
-    first_build: bool
-
-
-CALLS_PER_CHANGE = 1.8
-"""Cluster summaries that one changed document dirties on average (docs/decisions/0004-clusters.md: 1.5 to 1.9)."""
-
-MOST_CALLS_PER_CHANGE = 4
-"""The same at most, as measured over 300 changes."""
+    summaries: Bounds
+    """Summaries to write; each is embedded."""
+    least: Price
+    expected: Price
+    most: Price
+    levels: tuple[LevelEstimate, ...] = ()
+    """The same by level and cause."""
+    embedding_tokens: int = 0
+    """Of the expected summaries."""
+    reshaped: int = 0
+    """Clusters whose members change, as far as known."""
+    removed: int = 0
+    """Clusters that go, as far as known."""
 
 
-def cluster_estimate(outlook: ClusterOutlook, prices: Prices, *, paid: bool) -> Estimate:
-    """Least, expected and most of a level's cluster summaries; no call where the summarizer is free."""
+def summed(levels: Iterable[LevelEstimate], *, embedding_tokens: int, reshaped: int, removed: int) -> Estimate:
+    """The estimate of all levels and causes; those of nothing are left out."""
+    found = tuple(level for level in levels if level.summaries[2])
+    return Estimate(
+        (
+            sum(level.summaries[0] for level in found),
+            sum(level.summaries[1] for level in found),
+            sum(level.summaries[2] for level in found),
+        ),
+        total(level.least for level in found),
+        total(level.expected for level in found),
+        total(level.most for level in found),
+        found,
+        embedding_tokens,
+        reshaped,
+        removed,
+    )
 
-    def price(calls: int) -> Price:
-        if not paid:
-            return Price()
-        return priced(calls, calls * outlook.tokens_in, calls * outlook.tokens_out, prices)
 
-    least, expected, most = _summaries(outlook)
-    return Estimate((least, expected, most), price(least), price(expected), price(most))
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """Documents whose clusters depend on a summary that is not written yet."""
+
+    edits: int = 0
+    """Members already: their own clusters are known to change."""
+    additions: int = 0
 
 
-def _summaries(outlook: ClusterOutlook) -> tuple[int, int, int]:
-    if outlook.documents < 2:
+CLUSTERS_PER_ADDITION = 1.84
+MOVES_PER_EDIT = 0.13
+"""Clusters dirtied on average beyond the member's own ones (docs/decisions/0004-clusters.md: 1.69 calls an edit at
+1.56 memberships; 1.84 calls an addition)."""
+
+MOST_PER_EDIT = 3
+"""An edited member joins three clusters at most."""
+
+MOST_PER_ADDITION = 6
+"""A new member joins three clusters at most, and may make each of them split."""
+
+
+def reached(clusters: int, changes: float, each: float) -> float:
+    """How many of ``clusters`` are expected to change by ``changes`` that reach ``each`` of them independently."""
+    if not clusters or not changes:
+        return 0.0
+    return clusters * float(1 - (1 - min(1.0, each / clusters)) ** changes)
+
+
+def reached_by(documents: Unplaced, clusters: int, untouched: int) -> Bounds:
+    """Least, expected and most clusters that unplaced documents change besides those known to change.
+
+    Args:
+        documents: Those whose place is not known.
+        clusters: All clusters of the level.
+        untouched: Those that change for no other reason.
+    """
+    if not clusters:
         return 0, 0, 0
-    if outlook.first_build:
-        smallest, largest = _cluster_bounds(outlook)
-        return smallest, outlook.clusters, largest
-    expected = min(outlook.clusters, outlook.stale + round(CALLS_PER_CHANGE * outlook.changed))
-    most = min(outlook.clusters + outlook.changed, outlook.stale + MOST_CALLS_PER_CHANGE * outlook.changed)
-    return min(outlook.stale, expected), expected, max(most, expected)
+    added = reached(clusters, documents.additions, CLUSTERS_PER_ADDITION)
+    moved = reached(clusters, documents.edits, MOVES_PER_EDIT)
+    spared = (1 - added / clusters) * (1 - moved / clusters)
+    most = min(
+        untouched + documents.additions,
+        MOST_PER_ADDITION * documents.additions + MOST_PER_EDIT * documents.edits,
+    )
+    return 0, min(most, round(untouched * (1 - spared))), most
 
 
-def _cluster_bounds(outlook: ClusterOutlook) -> tuple[int, int]:
-    """Folding pairs and dissolving small clusters lowers the number, splitting large ones raises it."""
-    if outlook.clusters <= 1:
-        return outlook.clusters, outlook.clusters
-    return max(1, outlook.clusters * 2 // 3), outlook.clusters * 4 // 3 + 1
+def fitted(clusters: int) -> Bounds:
+    """How many clusters a fit ends with that starts with so many.
+
+    Folding pairs and dissolving small clusters lowers the number, splitting large ones raises it.
+    """
+    if clusters <= 1:
+        return clusters, clusters, clusters
+    return max(1, clusters * 2 // 3), clusters, clusters * 4 // 3 + 1
+
+
+def fitted_above(below: Bounds, start: Callable[[int], int]) -> Bounds:
+    """How many clusters a fit over so many clusters ends with; none where they would be a staircase.
+
+    Args:
+        below: Clusters of the level below.
+        start: The number that a fit of so many members starts with.
+    """
+    found = [_fitted_above(number, start(number)) for number in below]
+    return min(least for least, _, _ in found), found[1][1], max(most for _, _, most in found)
+
+
+def _fitted_above(members: int, start: int) -> Bounds:
+    least, expected, most = fitted(start if members > 1 else 0)
+    staircase = 2 * most > members
+    return 0 if staircase else least, min(expected, members // 2), min(most, members // 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +195,14 @@ class Plan:
 
     dataset: str
     documents: dict[str, int]
-    """Documents by what would happen to them: new, edited, moved, deleted, failed, unchanged."""
+    """Documents by what would happen to them: new, edited, reread, moved, deleted, failed, unchanged."""
     actions: tuple[Action, ...]
     """Exact: chunk, section and document summaries."""
     clusters: Estimate
     embeddings: dict[str, int]
-    """Texts to embed by cause."""
+    """Texts to embed by cause, cluster summaries apart: exact."""
     embedding_tokens: int
+    """Of all texts to embed, the expected cluster summaries included."""
     embedding_usd: float
     call_seconds: float
     """Wall time that one call adds at the set concurrency; 0 where no call is made."""
@@ -143,6 +212,13 @@ class Plan:
     """Whether the summarizer makes calls; if not, the cluster level is counted as free."""
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    removed: int = 0
+    """Chunk and section summaries that nothing asks for any more, in documents that stay as they are."""
+
+    @property
+    def embeddings_expected(self) -> int:
+        """Texts to embed, cluster summaries included."""
+        return sum(self.embeddings.values()) + self.clusters.summaries[1]
 
     @property
     def exact(self) -> Price:
@@ -157,5 +233,6 @@ class Plan:
     @property
     def nothing_to_do(self) -> bool:
         """Whether a build would write nothing."""
-        changes = sum(count for what, count in self.documents.items() if what not in ("unchanged", "failed"))
-        return not (changes or self.actions or self.embeddings or self.clusters.summaries[2])
+        documents = sum(count for what, count in self.documents.items() if what not in ("unchanged", "failed"))
+        clusters = self.clusters.summaries[2] or self.clusters.reshaped or self.clusters.removed
+        return not (documents or self.actions or self.embeddings or clusters or self.removed)

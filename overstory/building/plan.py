@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from overstory import facts
-from overstory.building.cluster_plan import PLACEHOLDER, plan_clusters
+from overstory.building.cluster_foresight import Changes, Written
+from overstory.building.cluster_plan import plan_clusters
+from overstory.building.cluster_pricing import distinct_facts, placeholder, room_for_facts
 from overstory.building.context import BuildContext
 from overstory.building.document_summaries import lower_targets
-from overstory.building.documents import Scan, compare
+from overstory.building.comparing import Scan, compare
 from overstory.building.prospects import Prospect, Seen, all_prospects
 from overstory.building.report import StageReport
 from overstory.building.summaries import (
@@ -24,13 +26,14 @@ from overstory.building.summaries import (
     recipes_of,
     request_for,
 )
+from overstory.building.vector_plan import Restored, Staying, plan_vectors
 from overstory.facts import Fact
 from overstory.freshness import Cause, judge
 from overstory.identity import DocumentId, NodeId, content_hash
 from overstory.nodes import NodeKind
 from overstory.planning import Action, Plan, priced
 from overstory.record import ScannedDocument, StoredSummary
-from overstory.tree import LeafRange, Target, document_target
+from overstory.tree import LeafRange, Target, document_target, edited
 
 LOCAL_TOKENS_PER_SECOND = 60_000
 """Tokens of source that extraction, cutting, embedding and extractive summaries get through on two cores
@@ -47,9 +50,11 @@ class Outlook:
     local_tokens: int = 0
     asked: set[tuple[str, str]] = field(default_factory=set)
     """Answers that would be paid for: other summaries over the same texts are free."""
-    rewritten: set[DocumentId] = field(default_factory=set)
-    """Documents whose own summary would be written."""
+    changes: Changes = field(default_factory=Changes)
+    """Of document summaries, for the clusters above."""
+    staying: Staying = field(default_factory=Staying)
     documents: int = 0
+    removed: int = 0
     report: StageReport = field(default_factory=lambda: StageReport("plan"))
 
 
@@ -65,12 +70,15 @@ def plan(ctx: BuildContext) -> Plan:
     """What a build of the whole dataset would do now, and what it would cost."""
     scan = compare(ctx)
     outlook, seen = Outlook(), Seen()
+    outlook.changes.gone = frozenset(row.id for row in scan.gone)
+    outlook.staying.gone = outlook.changes.gone
     prospects = all_prospects(ctx, scan, seen)
     while batch := list(islice(prospects, BATCH_TARGETS)):
         _plan_documents(ctx, batch, outlook)
         ctx.progress("plan", outlook.documents, max(outlook.documents, len(scan.paths)))
-    _plan_embedder(ctx, outlook)
-    estimate = plan_clusters(ctx, outlook.rewritten, {row.id for row in scan.gone}, outlook.documents)
+    _restore(plan_vectors(ctx, outlook.staying), outlook)
+    estimate, notes = plan_clusters(ctx, outlook.changes, outlook.asked)
+    outlook.embedding_tokens += estimate.embedding_tokens
     calls = sum(action.price.calls for action in outlook.actions) + estimate.expected.calls
     call_seconds = ctx.dataset.prices.seconds_per_call / ctx.summarizer.concurrency if ctx.summarizer.paid else 0.0
     return Plan(
@@ -85,7 +93,8 @@ def plan(ctx: BuildContext) -> Plan:
         seconds=calls * call_seconds + outlook.local_tokens / LOCAL_TOKENS_PER_SECOND,
         paid=ctx.summarizer.paid,
         problems=_problems(scan, seen, outlook),
-        notes=tuple(scan.notes),
+        notes=(*scan.notes, *notes),
+        removed=outlook.removed,
     )
 
 
@@ -97,6 +106,7 @@ def _plan_documents(ctx: BuildContext, batch: Sequence[Prospect], outlook: Outlo
     for prospect in batch:
         _count_leaves(prospect, outlook)
         targets = lower_targets([prospect.tree], recipes, with_chunks=ctx.dataset.summaries.chunk)
+        _keep_count(prospect, targets, outlook)
         work = outstanding(targets, prospect.tree.stored, outlook.report)
         lower[prospect.tree.document_id] = [Item(prospect, one) for one in work]
     made = _price(ctx, [item for items in lower.values() for item in items], {}, outlook)
@@ -115,6 +125,18 @@ def _plan_documents(ctx: BuildContext, batch: Sequence[Prospect], outlook: Outlo
     _price(ctx, upper, made, outlook)
 
 
+def _keep_count(prospect: Prospect, targets: Sequence[Target], outlook: Outlook) -> None:
+    """Note what of a document stays until its summaries are made, and what is then asked for no more."""
+    tree = prospect.tree
+    if prospect.cut:
+        outlook.staying.cut[tree.document_id] = prospect.kept
+        if not tree.stored:
+            outlook.staying.purged.add(tree.document_id)
+    wanted = {target.id for target in targets}
+    lower = (node for node, summary in tree.stored.items() if summary.kind is not NodeKind.DOCUMENT_SUMMARY)
+    outlook.removed += sum(node not in wanted for node in lower)
+
+
 def _stored(target: Target, text: str) -> StoredSummary:
     """A summary that is known before it is written."""
     child_hash, recipe = key_of(target)
@@ -124,7 +146,7 @@ def _stored(target: Target, text: str) -> StoredSummary:
 def _count_leaves(prospect: Prospect, outlook: Outlook) -> None:
     if not prospect.new_leaves:
         return
-    cause = Cause.EDITED if prospect.tree.version_number > 1 else Cause.NEW
+    cause = edited(prospect.tree) or Cause.NEW
     outlook.embeddings[cause] += prospect.new_leaves
     outlook.embedding_tokens += prospect.new_tokens
     outlook.local_tokens += prospect.new_tokens
@@ -162,6 +184,9 @@ def _price(
         costs = not made[target.id].known and key not in outlook.asked
         calls, tokens_in = ctx.summarizer.prompt_tokens(request) if costs else (0, 0)
         outlook.asked.add(key)
+        if target.kind is NodeKind.DOCUMENT_SUMMARY:
+            written = _written(ctx, made[target.id], request.target_tokens)
+            outlook.changes.rewritten[item.prospect.tree.document_id] = written
         _add(ctx, item.prospect, item.work, calls, tokens_in, request.target_tokens, outlook)
     return made
 
@@ -170,8 +195,17 @@ def _foresee(target: Target, children: Material, answer: str | None, target_toke
     if target.single:
         answer = children.parts[0].strip()
     if answer is None:
-        return Foreseen(" ".join([PLACEHOLDER] * target_tokens), children.facts, known=False)
+        return Foreseen(placeholder(target_tokens), children.facts, known=False)
     return Foreseen(answer, _facts(answer), known=True)
+
+
+def _written(ctx: BuildContext, foreseen: Foreseen, target_tokens: int) -> Written:
+    """A document's summary as its clusters will read it."""
+    if foreseen.known:
+        return Written(ctx.tokenizer.count(foreseen.text), distinct_facts([foreseen.text]), foreseen.text)
+    distinct = len({(fact.kind, fact.value) for fact in foreseen.facts if fact.kind in facts.GATED_KINDS})
+    room = room_for_facts(NodeKind.DOCUMENT_SUMMARY, target_tokens, distinct, ctx.dataset.summaries)
+    return Written(target_tokens, room)
 
 
 def _materials(ctx: BuildContext, items: Sequence[Item], foreseen: Mapping[NodeId, Foreseen]) -> list[Material]:
@@ -205,18 +239,15 @@ def _add(
     outlook.actions.append(Action(target.id, target.kind, target.level, prospect.tree.path, work.cause, price))
     outlook.embeddings[work.cause] += 1
     outlook.embedding_tokens += tokens_out
-    if target.kind is NodeKind.DOCUMENT_SUMMARY:
-        outlook.rewritten.add(prospect.tree.document_id)
 
 
-def _plan_embedder(ctx: BuildContext, outlook: Outlook) -> None:
-    """Count the texts that another embedder would have to embed again."""
-    serving = ctx.record.vectors.serving(ctx.name)
-    if serving is None or serving == ctx.embedder.embedding_hash:
-        return
-    nodes, tokens = ctx.record.vectors.stored(ctx.name, serving)
-    outlook.embeddings[Cause.NEW_EMBEDDER] += nodes
-    outlook.embedding_tokens += tokens
+def _restore(restored: Restored, outlook: Outlook) -> None:
+    """Count the texts that would be embedded as they stand."""
+    if restored.nodes:
+        outlook.embeddings[restored.cause] += restored.nodes
+    outlook.embedding_tokens += restored.tokens
+    outlook.local_tokens += restored.tokens
+    outlook.changes.lost = restored.summaries
 
 
 def _embedding_usd(ctx: BuildContext, tokens: int) -> float:
@@ -232,7 +263,8 @@ def _documents(scan: Scan, scanned: Sequence[ScannedDocument]) -> dict[str, int]
         if item.row.failure:
             counts["failed"] += 1
         elif item.text is not None:
-            counts["edited" if item.row.last_number else "new"] += 1
+            edit = "reread" if item.reextracted else "edited"
+            counts[edit if item.row.last_number else "new"] += 1
         elif item.row.id not in scan.moves:
             counts["unchanged"] += 1
     return {what: count for what, count in counts.items() if count}

@@ -70,9 +70,26 @@ class PlannedKind(PriceDocument):
     seconds: float
 
 
+class PlannedLevel(_Part):
+    """Bounds of the cluster summaries of one level that a build would write for one cause."""
+
+    level: int
+    cause: str
+    summaries_least: int
+    summaries_expected: int
+    summaries_most: int
+    seconds_expected: float
+    least: PriceDocument
+    expected: PriceDocument
+    most: PriceDocument
+
+
 class ClusterPlan(_Part):
     """Bounds of the cluster levels, which depend on texts that are not written yet."""
 
+    levels: tuple[PlannedLevel, ...]
+    reshaped: int
+    removed: int
     seconds_expected: float
     summaries_least: int
     summaries_expected: int
@@ -90,8 +107,10 @@ class PlanDocument(Document):
     exact: tuple[PlannedKind, ...]
     clusters: ClusterPlan
     embeddings: dict[str, int]
+    embeddings_expected: int
     embedding_tokens: int
     embedding_usd: float
+    removed: int
     expected: PriceDocument
     seconds: float
     nothing_to_do: bool

@@ -13,6 +13,7 @@ from overstory.cli.documents import (
     BuildDocument,
     DocumentStatusDocument,
     PlanDocument,
+    PlannedLevel,
     PriceDocument,
     StatusDocument,
 )
@@ -114,24 +115,36 @@ def plan(document: PlanDocument) -> None:
     for part in document.exact:
         table.add_row(words(part.kind), part.cause, f"{part.summaries:,}", *_priced(part), _call_time(part.seconds))
     clusters = document.clusters
-    span = f"{clusters.summaries_least:,}–{clusters.summaries_most:,}"
-    table.add_row(
-        "cluster summary",
-        f"expected, of {span}",
-        f"{clusters.summaries_expected:,}",
-        *_priced(clusters.expected),
-        _call_time(clusters.seconds_expected),
-    )
+    for level in clusters.levels:
+        table.add_row(
+            f"cluster summary, level {level.level}",
+            level.cause,
+            _bounded(level),
+            *_priced(level.expected),
+            _call_time(level.seconds_expected),
+        )
     table.add_section()
     table.add_row("all", "", "", *_priced(document.expected), "")
     show(f"documents: {found}", table)
-    embedded = ", ".join(f"{count:,} {cause}" for cause, count in document.embeddings.items()) or "none"
+    causes = [f"{count:,} {cause}" for cause, count in document.embeddings.items()]
+    if clusters.summaries_expected:
+        causes.append(f"about {clusters.summaries_expected:,} of clusters")
+    embedded = ", ".join(causes) or "none"
     show(f"embeddings: {embedded} ({document.embedding_tokens:,} tokens, {money(document.embedding_usd)})")
+    if removed := document.removed + clusters.removed:
+        show(f"summaries and clusters to be removed: {removed:,}")
     show(f"time: about {duration(document.seconds)}")
     if clusters.most.usd > clusters.expected.usd:
         upper = document.expected.usd - clusters.expected.usd + clusters.most.usd
         show(f"at most: {money(upper)}; up to document summaries the plan is exact")
     problems(document.problems, document.notes)
+
+
+def _bounded(level: PlannedLevel) -> str:
+    """The expected number, and the bounds where it is not certain."""
+    if level.summaries_least == level.summaries_most:
+        return f"{level.summaries_expected:,}"
+    return f"{level.summaries_expected:,} ({level.summaries_least:,}–{level.summaries_most:,})"
 
 
 def _priced(price: PriceDocument) -> tuple[str, str, str, str]:

@@ -18,6 +18,7 @@ from overstory.cli.documents import (
     PlaceDocument,
     PlanDocument,
     PlannedKind,
+    PlannedLevel,
     PriceDocument,
     ProblemDocument,
     RelativeDocument,
@@ -25,7 +26,7 @@ from overstory.cli.documents import (
     StageDocument,
     StatusDocument,
 )
-from overstory.planning import Plan, Price, total
+from overstory.planning import LevelEstimate, Plan, Price, total
 from overstory.record import Spent
 from overstory.retrieval.hits import Hit, SearchResult
 from overstory.retrieval.view import NodeRef, NodeView
@@ -87,6 +88,9 @@ def plan_document(plan: Plan) -> PlanDocument:
             for (kind, cause), prices in sorted(groups.items())
         ),
         clusters=ClusterPlan(
+            levels=tuple(_planned_level(level, plan.call_seconds) for level in plan.clusters.levels),
+            reshaped=plan.clusters.reshaped,
+            removed=plan.clusters.removed,
             seconds_expected=round(plan.clusters.expected.calls * plan.call_seconds, 1),
             summaries_least=least,
             summaries_expected=expected,
@@ -96,13 +100,30 @@ def plan_document(plan: Plan) -> PlanDocument:
             most=_price(plan.clusters.most),
         ),
         embeddings=plan.embeddings,
+        embeddings_expected=plan.embeddings_expected,
         embedding_tokens=plan.embedding_tokens,
         embedding_usd=round(plan.embedding_usd, 6),
+        removed=plan.removed,
         expected=_price(plan.expected),
         seconds=round(plan.seconds, 1),
         nothing_to_do=plan.nothing_to_do,
         problems=plan.problems,
         notes=plan.notes,
+    )
+
+
+def _planned_level(estimate: LevelEstimate, call_seconds: float) -> PlannedLevel:
+    least, expected, most = estimate.summaries
+    return PlannedLevel(
+        level=estimate.level,
+        cause=estimate.cause,
+        summaries_least=least,
+        summaries_expected=expected,
+        summaries_most=most,
+        seconds_expected=round(estimate.expected.calls * call_seconds, 1),
+        least=_price(estimate.least),
+        expected=_price(estimate.expected),
+        most=_price(estimate.most),
     )
 
 

@@ -8,14 +8,24 @@ from hypothesis import strategies as st
 
 from overstory.identity import NodeId
 from overstory.nodes import NodeKind
-from overstory.planning import Action, ClusterOutlook, Estimate, Plan, Price, cluster_estimate, priced, total
+from overstory.planning import (
+    Action,
+    Estimate,
+    LevelEstimate,
+    Plan,
+    Price,
+    Unplaced,
+    fitted,
+    fitted_above,
+    priced,
+    reached_by,
+    summed,
+    total,
+)
 from overstory.settings import Prices
 
 PRICES = Prices(usd_per_mtok_in=1.0, usd_per_mtok_out=10.0)
 NOTHING = Estimate((0, 0, 0), Price(), Price(), Price())
-OUTLOOK = ClusterOutlook(
-    documents=100, clusters=6, stale=0, changed=0, tokens_in=4000, tokens_out=380, first_build=False
-)
 
 
 def plan(**changes: object) -> Plan:
@@ -54,45 +64,80 @@ def test_sum_adds_every_part() -> None:
     assert total([Price(1, 2, 3, 4.0), Price(10, 20, 30, 40.0)]) == Price(11, 22, 33, 44.0)
 
 
-@pytest.mark.parametrize("documents", [0, 1])
-def test_fewer_than_two_documents_have_no_cluster(documents: int) -> None:
-    outlook = replace(OUTLOOK, documents=documents, first_build=True)
-    assert cluster_estimate(outlook, PRICES, paid=True) == NOTHING
+def test_price_of_several_is_several_prices() -> None:
+    assert Price(2, 10, 5, 0.5).times(3) == Price(6, 30, 15, 1.5)
 
 
-def test_nothing_changed_costs_no_cluster() -> None:
-    assert cluster_estimate(OUTLOOK, PRICES, paid=True).summaries == (0, 0, 0)
+def test_no_document_out_of_place_reaches_no_cluster() -> None:
+    assert reached_by(Unplaced(), 6, 6) == (0, 0, 0)
 
 
-def test_stale_clusters_are_certain() -> None:
-    assert cluster_estimate(replace(OUTLOOK, stale=6), PRICES, paid=True).summaries == (6, 6, 6)
+def test_one_addition_reaches_two_clusters() -> None:
+    assert reached_by(Unplaced(additions=1), 100, 100) == (0, 2, 6)
 
 
-def test_one_change_reaches_its_clusters() -> None:
-    assert cluster_estimate(replace(OUTLOOK, changed=1), PRICES, paid=True).summaries == (0, 2, 4)
+def test_one_edit_is_expected_to_stay_where_it_is() -> None:
+    assert reached_by(Unplaced(edits=1), 100, 98) == (0, 0, 3)
 
 
-def test_free_summarizer_counts_summaries_without_a_price() -> None:
-    found = cluster_estimate(replace(OUTLOOK, stale=6), PRICES, paid=False)
-    assert (found.summaries, found.most) == ((6, 6, 6), Price())
+def test_many_additions_reach_every_cluster_once() -> None:
+    assert reached_by(Unplaced(additions=1000), 10, 10)[1] == 10
 
 
-@given(
-    st.builds(
-        ClusterOutlook,
-        documents=st.integers(0, 500),
-        clusters=st.integers(0, 60),
-        stale=st.integers(0, 60),
-        changed=st.integers(0, 500),
-        tokens_in=st.integers(0, 5000),
-        tokens_out=st.integers(0, 500),
-        first_build=st.booleans(),
-    )
+def test_clusters_that_change_anyway_are_not_counted_again() -> None:
+    assert reached_by(Unplaced(edits=50), 10, 0) == (0, 0, 0)
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 60), st.integers(0, 60))
+def test_least_is_at_most_expected_and_expected_at_most_most(
+    edits: int, additions: int, clusters: int, touched: int
+) -> None:
+    found = reached_by(Unplaced(edits, additions), clusters, max(0, clusters - touched))
+    assert list(found) == sorted(found)
+
+
+@pytest.mark.parametrize(("start", "bounds"), [(0, (0, 0, 0)), (1, (1, 1, 1)), (6, (4, 6, 9))])
+def test_fit_ends_near_the_number_that_it_starts_with(start: int, bounds: tuple[int, int, int]) -> None:
+    assert fitted(start) == bounds
+
+
+@pytest.mark.parametrize(
+    ("below", "bounds"),
+    [
+        ((0, 0, 0), (0, 0, 0)),
+        ((1, 1, 1), (0, 0, 0)),
+        ((1, 2, 3), (0, 1, 1)),
+        ((4, 6, 9), (1, 1, 1)),
+        ((60, 80, 100), (2, 4, 7)),
+    ],
+    ids=str,
 )
-def test_least_is_at_most_expected_and_expected_at_most_most(outlook: ClusterOutlook) -> None:
-    found = cluster_estimate(outlook, PRICES, paid=True)
-    assert list(found.summaries) == sorted(found.summaries)
-    assert found.least.usd <= found.expected.usd <= found.most.usd
+def test_level_above_has_one_cluster_over_a_few(below: tuple[int, int, int], bounds: tuple[int, int, int]) -> None:
+    assert fitted_above(below, lambda members: 1 if members <= 24 else round(members / 20)) == bounds
+
+
+def test_level_above_that_may_be_a_staircase_is_not_certain() -> None:
+    assert fitted_above((10, 10, 10), lambda members: members // 2) == (0, 5, 5)
+
+
+@given(st.tuples(st.integers(0, 90), st.integers(0, 90), st.integers(0, 90)).map(lambda found: tuple(sorted(found))))
+def test_level_above_is_at_most_half_of_the_level(below: tuple[int, int, int]) -> None:
+    found = fitted_above(below, lambda members: members // 4 + 1)
+    assert list(found) == sorted(found)
+    assert all(2 * above <= number for above, number in zip(found, below, strict=True))
+
+
+def test_estimate_adds_levels_and_leaves_out_those_of_nothing() -> None:
+    def level(number: int, *summaries: int) -> LevelEstimate:
+        least, expected, most = summaries
+        one = Price(1, 10, 5, 0.1)
+        return LevelEstimate(
+            number, "new", (least, expected, most), one.times(least), one.times(expected), one.times(most)
+        )
+
+    found = summed([level(2, 1, 2, 3), level(3, 0, 0, 0), level(3, 0, 1, 1)], embedding_tokens=7, reshaped=1, removed=2)
+    assert (found.summaries, found.expected.calls) == ((1, 3, 4), 3)
+    assert [part.level for part in found.levels] == [2, 3]
 
 
 def test_plan_adds_what_is_exact_and_what_is_expected() -> None:
@@ -117,8 +162,11 @@ def test_documents_that_fail_again_are_nothing_to_do() -> None:
         {"actions": (action(),)},
         {"embeddings": {"new embedder": 5}},
         {"clusters": replace(NOTHING, summaries=(0, 0, 1))},
+        {"clusters": replace(NOTHING, reshaped=1)},
+        {"clusters": replace(NOTHING, removed=1)},
+        {"removed": 1},
     ],
-    ids=["move", "deletion", "summary", "embedding", "cluster"],
+    ids=["move", "deletion", "summary", "embedding", "cluster", "membership", "cluster gone", "summary gone"],
 )
 def test_any_change_is_something_to_do(change: dict[str, object]) -> None:
     assert not plan(**change).nothing_to_do
