@@ -254,7 +254,7 @@ def choose_documents(ctx: BuildContext, names: Iterable[str]) -> frozenset[Docum
     Raises:
         SettingsError: Neither the record nor the source has such a document.
     """
-    from overstory.building.documents import identify
+    from overstory.building.comparing import identify
 
     found = identify(ctx)
     by_name = {document: document for document in found.known} | {path: row.id for path, row in found.rows.items()}

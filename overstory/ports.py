@@ -144,12 +144,21 @@ class Summarizer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class FileState:
+    """What a source tells of a document without reading it: where this is the same, the bytes most likely are."""
+
+    size_bytes: int
+    modified: int
+    """Nanoseconds since 1970, 0 where the source does not say."""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceFile:
     """One document where it comes from."""
 
     path: str
     """Within the source, ``/`` between folders; valid Unicode, whatever the file system says."""
-    size_bytes: int
+    state: FileState
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from overstory.identity import ClusterId, DocumentId, NodeId, VersionId
 from overstory.nodes import Leaf, NodeKind
-from overstory.ports import Call
+from overstory.ports import Call, FileState
 
 if TYPE_CHECKING:
     from overstory.ports import Vectors
@@ -38,6 +38,8 @@ class DocumentRow:
     media_type: str = ""
     extraction_recipe: str | None = None
     """What its newest version was read with; None while it has none, or where that is not known."""
+    file: FileState | None = field(default=None, compare=False)
+    """When its bytes were hashed; None where that is not known. Another one alone is no change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,10 @@ class Documents(Protocol):
         Returns:
             Ids of the summaries of those clusters.
         """
+        ...
+
+    def note_files(self, rows: Sequence[DocumentRow]) -> None:
+        """Keep the size and time of the files of documents that are otherwise as they were."""
         ...
 
     def withheld(self, dataset: str) -> dict[DocumentId, bool]:
@@ -406,6 +412,15 @@ class VectorRow:
     document_id: DocumentId | None
 
 
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What a dataset had when it was removed."""
+
+    documents: int
+    leaves: int
+    summaries: int
+
+
 class Hold(Protocol):
     """What a run holds; all of it ends with its process."""
 
@@ -443,6 +458,10 @@ class Record(Protocol):
 
     def relocate(self, name: str, source: str) -> None:
         """Note that a dataset's folder has moved; nothing else changes, since documents are known by relative paths."""
+        ...
+
+    def forget(self, name: str) -> Forgotten:
+        """Remove a dataset with all that is kept for it, paid answers, vectors and ledger included."""
         ...
 
     def transaction(self) -> AbstractContextManager[Record]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from overstory.errors import ExtractionError, SourceError
-from overstory.ports import ClosedFolder, SourceFile
+from overstory.ports import ClosedFolder, FileState, SourceFile
 
 _NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 """What says that nothing is at a path; any other error may pass, and what is there is no deletion meanwhile."""
@@ -48,7 +48,7 @@ class FolderSource:
         self.check()
         self._closed = {}
         self._real = dict(sorted(_named(self.folder, list(self._walk())).items()))
-        return [SourceFile(name, _size(path)) for name, path in self._real.items()]
+        return [SourceFile(name, _state(path)) for name, path in self._real.items()]
 
     def closed_folders(self) -> list[ClosedFolder]:
         """Folders that the last listing could not look into, by path."""
@@ -146,8 +146,9 @@ def _spelled_out(text: str) -> str:
     return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
 
 
-def _size(path: Path) -> int:
+def _state(path: Path) -> FileState:
     try:
-        return path.stat().st_size
+        found = path.stat()
     except OSError:
-        return 0
+        return FileState(0, 0)
+    return FileState(found.st_size, found.st_mtime_ns)

@@ -377,7 +377,10 @@ def test_a_lock_dies_with_the_connection_of_its_holder(record: PostgresRecord) -
     key = sa.text("select pg_advisory_lock(hashtextextended('overstory.build.corpus', 0))")
     holder = other.db.engine.connect()
     holder.execute(key)
+    pid = holder.scalar(sa.text("select pg_backend_pid()"))
     holder.invalidate()
+    while record.db.rows("select from pg_stat_activity where pid = :pid", pid=pid):
+        pass  # The server takes a moment to see that its peer is gone.
 
     with record.lock("corpus"):
         pass

@@ -273,16 +273,18 @@ def test_path_whose_document_moved_away_can_be_used_again(bench: Workbench) -> N
     assert bench.id_of("a.md") != first
 
 
-def test_swapped_names_end_with_each_text_under_its_right_name(llm_bench: Workbench, llm_server: LLMServer) -> None:
+def test_swapped_names_swap_documents_and_pay_nothing(llm_bench: Workbench, llm_server: LLMServer) -> None:
     one, other = document("music", 1, paragraphs=6), document("garden", 2, paragraphs=6)
     llm_bench.fill({"a.md": one, "b.md": other})
     llm_bench.build()
-    before = llm_bench.summary("a.md").text, llm_bench.summary("b.md").text
+    before = llm_bench.id_of("a.md"), llm_bench.id_of("b.md"), llm_bench.summary("a.md").text
     llm_bench.fill({"a.md": other, "b.md": one})
     llm_server.reset()
-    llm_bench.build()
-    assert (llm_bench.summary("b.md").text, llm_bench.summary("a.md").text) == before
-    assert len(llm_server.chats) == 0
+    assert llm_bench.embedder is not None
+    llm_bench.embedder.texts.clear()
+    swapped = llm_bench.build()
+    assert (llm_bench.id_of("b.md"), llm_bench.id_of("a.md"), llm_bench.summary("b.md").text) == before
+    assert (len(llm_server.chats), llm_bench.embedder.texts, swapped.total.written) == (0, [], 0)
 
 
 def test_equal_documents_are_paid_once(llm_bench: Workbench, llm_server: LLMServer) -> None:

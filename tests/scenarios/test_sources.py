@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 
 from overstory import api, deletions
 from overstory.adapters.extractors import LibraryExtractor
-from overstory.building.documents import confirm_deletions
+from overstory.building.documents import confirm_deletions, sync_documents
+from overstory.building.leaves import cut_leaves
 from overstory.errors import ExtractionError, SettingsError
 from overstory.extraction import MARKDOWN, Extracted, Extractor, extraction_recipe
 from overstory.nodes import NodeKind
@@ -152,10 +154,13 @@ def test_document_that_comes_back_is_withheld_no_longer_and_costs_nothing(bench:
     bench.build()
     before = index(bench)
     texts = {path: (bench.folder / path).read_bytes() for path in bench.paths()}
+    times = {path: (bench.folder / path).stat().st_mtime_ns for path in texts}
     bench.clear()
     bench.build()
     confirm_deletions(bench.context())
     bench.fill(texts)
+    for path, time in times.items():
+        os.utime(bench.folder / path, ns=(time, time))
     bench.build()
     assert bench.record.documents.withheld(DATASET) == {}
     assert index(bench) == before
@@ -386,3 +391,39 @@ def test_unknown_language_is_named_and_nothing_is_written(bench: Workbench) -> N
         bench.build()
     assert bench.dump() == before
     bench.settings.clear()
+
+
+def test_forgotten_dataset_leaves_nothing_behind_and_others_alone(loose_bench: Workbench, tmp_path: Path) -> None:
+    bench = loose_bench
+    bench.settings |= {"summaries": {"chunk": True}, "chunking": {"leaf_tokens": 64}}
+    bench.fill(corpus(6, paragraphs=4))
+    bench.build()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.md").write_text("Only here it costs $77.\n")
+    table = {"source": str(tmp_path / "other")}
+    other = api.open_dataset(parse({"datasets": {"other": table}}, folder=None).datasets[0], bench.record)
+    sync_documents(other)
+    cut_leaves(other)
+    alone = {name: len(rows) for name, rows in bench.dump().items() if name == vectors_of(bench, "other")}
+    gone = bench.record.forget(DATASET)
+    assert (gone.documents, gone.leaves > 6, gone.summaries > 12) == (6, True, True)
+    assert {name: len(rows) for name, rows in bench.dump().items() if rows} == {
+        **dict.fromkeys(("dataset", "document", "document_version", "leaf", "version_leaf", "vector_table"), 1),
+        "schema_version": 1,
+        **alone,
+    }
+    assert bench.record.datasets() == [("other", str(tmp_path / "other"))]
+
+
+def vectors_of(bench: Workbench, dataset: str) -> str:
+    """The name of a dataset's vector table."""
+    return str(bench.value("select name from vector_table where dataset = :dataset", dataset=dataset))
+
+
+def test_forgotten_dataset_can_be_built_again(bench: Workbench) -> None:
+    bench.fill(corpus(3))
+    bench.build()
+    ids = {path: bench.id_of(path) for path in bench.paths()}
+    bench.record.forget(DATASET)
+    bench.build()
+    assert {path: bench.id_of(path) for path in bench.paths()} == ids

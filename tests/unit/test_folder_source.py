@@ -36,7 +36,7 @@ def test_documents_come_by_path_without_hidden_ones(folder: Path) -> None:
 
 
 def test_documents_come_with_their_size(folder: Path) -> None:
-    assert source(folder).files()[0].size_bytes == len("Text of a.txt")
+    assert source(folder).files()[0].state.size_bytes == len("Text of a.txt")
 
 
 @pytest.mark.parametrize(

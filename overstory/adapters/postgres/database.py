@@ -16,7 +16,7 @@ from pgvector.psycopg import register_vector
 from overstory.errors import OverstoryError, RecordTooNew, SettingsError, StoreError, StoreFull, StoreUnavailable
 
 SCHEMA = "overstory"
-HEAD = "0004"
+HEAD = "0005"
 IN_SHARDS = "(cast(:shards as int[]) is null or d.shard = any(cast(:shards as int[])))"
 """Condition on a document ``d``: the bound shards, or all of them when null."""
 MIGRATIONS = Path(__file__).parent / "migrations"

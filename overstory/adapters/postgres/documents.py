@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
 from overstory.identity import DocumentId, NodeId, VersionId, version_id
+from overstory.ports import FileState
 from overstory.record import DocumentRow, PendingVersion, ScannedDocument
 
 _ROWS = f"""
 select d.id::text, d.path, d.shard, d.raw_hash, d.content_hash, d.failure, d.current_version::text,
-       coalesce(v.number, 0), d.title, d.media_type, v.extraction_recipe
+       coalesce(v.number, 0), d.title, d.media_type, v.extraction_recipe, array[d.file_bytes, d.file_modified]
 from document d
 left join lateral (
     select number, extraction_recipe from document_version where document_id = d.id order by number desc limit 1
@@ -21,10 +22,18 @@ order by d.path
 """
 
 _UPSERT = """
-insert into document (id, dataset, path, shard, raw_hash, content_hash, title, media_type, failure)
-values (:id, :dataset, :path, :shard, :raw_hash, :content_hash, :title, :media_type, :failure)
+insert into document
+    (id, dataset, path, shard, raw_hash, content_hash, title, media_type, failure, file_bytes, file_modified)
+values (:id, :dataset, :path, :shard, :raw_hash, :content_hash, :title, :media_type, :failure, :bytes, :modified)
 on conflict (id) do update set raw_hash = excluded.raw_hash, content_hash = excluded.content_hash,
-    title = excluded.title, media_type = excluded.media_type, failure = excluded.failure, seen_at = now()
+    title = excluded.title, media_type = excluded.media_type, failure = excluded.failure,
+    file_bytes = excluded.file_bytes, file_modified = excluded.file_modified, seen_at = now()
+"""
+
+_NOTE_FILES = """
+update document d set file_bytes = f.bytes, file_modified = f.modified
+from unnest(cast(:ids as uuid[]), cast(:bytes as bigint[]), cast(:modified as bigint[])) as f (id, bytes, modified)
+where d.id = f.id
 """
 
 _NEW_VERSION = """
@@ -89,7 +98,7 @@ class PostgresDocuments:
     def rows(self, dataset: str, shards: Collection[int] | None = None) -> list[DocumentRow]:
         """All documents of the shards, by path."""
         found = self.db.rows(_ROWS, dataset=dataset, shards=listed(shards))
-        return [DocumentRow(*row) for row in found]
+        return [replace(DocumentRow(*row), file=_file(*file)) for *row, file in found]
 
     def save_scan(self, dataset: str, scanned: Sequence[ScannedDocument]) -> None:
         """Insert or update documents, and a new version for each that has a text."""
@@ -107,6 +116,8 @@ class PostgresDocuments:
                     title=row.title,
                     media_type=row.media_type,
                     failure=row.failure,
+                    bytes=row.file.size_bytes if row.file else None,
+                    modified=row.file.modified if row.file else None,
                 )
             for item in scanned:
                 row = item.row
@@ -128,6 +139,16 @@ class PostgresDocuments:
             chars=len(text),
             extraction_recipe=row.extraction_recipe,
             reextracted=item.reextracted,
+        )
+
+    def note_files(self, rows: Sequence[DocumentRow]) -> None:
+        """Keep the size and time of the files of documents that are otherwise as they were."""
+        files = [(row.id, row.file) for row in rows if row.file is not None]
+        self.db.run(
+            _NOTE_FILES,
+            ids=[document for document, _ in files],
+            bytes=[file.size_bytes for _, file in files],
+            modified=[file.modified for _, file in files],
         )
 
     def move(self, moves: Mapping[DocumentId, str]) -> None:
@@ -183,6 +204,10 @@ class PostgresDocuments:
             so_far = rebuilt.get(version, "")
             rebuilt[version] = so_far + text[len(so_far) - start :]
         return texts | rebuilt
+
+
+def _file(size_bytes: int | None, modified: int | None) -> FileState | None:
+    return None if size_bytes is None or modified is None else FileState(size_bytes, modified)
 
 
 def _leave_clusters(db: Database, documents: Sequence[str]) -> list[NodeId]:
