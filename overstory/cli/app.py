@@ -139,6 +139,20 @@ def show(
 
 
 @app.command()
+def forget(
+    dataset: Annotated[str, typer.Argument(help="Name of the dataset.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove a dataset from the index: documents, vectors, paid answers and ledger; its files stay."""
+    from overstory.cli import forgetting
+
+    status = forgetting.forget(dataset, yes=yes, as_json=as_json)
+    if status:
+        raise typer.Exit(status)
+
+
+@app.command()
 def dev(
     folder: FolderArgument = None,
     dataset: DatasetOption = None,

@@ -118,6 +118,15 @@ class PlanDocument(Document):
     notes: tuple[str, ...]
 
 
+class ForgottenDocument(Document):
+    """``overstory forget --json``."""
+
+    dataset: str
+    documents: int
+    leaves: int
+    summaries: int
+
+
 class LevelDocument(_Part):
     """Node states of one kind and level."""
 

@@ -11,6 +11,7 @@ from overstory.cli import documents
 COMMANDS: dict[str, type[documents.Document]] = {
     "build": documents.BuildDocument,
     "plan": documents.PlanDocument,
+    "forget": documents.ForgottenDocument,
     "status": documents.StatusDocument,
     "status-document": documents.DocumentStatusDocument,
     "search": documents.SearchDocument,

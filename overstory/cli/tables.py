@@ -12,6 +12,7 @@ from rich.table import Table
 from overstory.cli.documents import (
     BuildDocument,
     DocumentStatusDocument,
+    ForgottenDocument,
     PlanDocument,
     PlannedLevel,
     PriceDocument,
@@ -153,6 +154,13 @@ def _priced(price: PriceDocument) -> tuple[str, str, str, str]:
 
 def _call_time(seconds: float) -> str:
     return duration(seconds) if seconds else ""
+
+
+def forgotten(document: ForgottenDocument, source: str) -> None:
+    """What was removed, and what was not."""
+    counts = f"{document.documents:,} documents, {document.leaves:,} leaves, {document.summaries:,} summaries"
+    line = f"{document.dataset}: removed ({counts}). Its files stay in {one_line(source)}"
+    console.print(escape(line), soft_wrap=True)
 
 
 def status(document: StatusDocument) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.integration.test_cli import Terminal, complaint, write
+from tests.integration.test_cli import COMMAND, Terminal, complaint, write
 
 
 @pytest.fixture
@@ -77,3 +80,50 @@ def test_withheld_deletions_are_told_and_made_when_somebody_confirms_them(termin
     assert (done.returncode, json.loads(done.stdout)["notes"]) == (0, [])
     status = json.loads(terminal("status", "--json").stdout)
     assert (status["documents"], status["notes"]) == (0, [])
+
+
+def test_dataset_is_forgotten_only_where_somebody_says_yes(terminal: Terminal) -> None:
+    source = write(terminal.folder, a="Pro costs $49 since 2025-07-01.")
+    terminal("build", "docs")
+    refused = terminal("forget", "docs")
+    assert refused.returncode == 2
+    assert "Say so with --yes" in complaint(refused)
+    unknown = terminal("forget", "nope", "--yes")
+    assert (unknown.returncode, "Known datasets: docs" in complaint(unknown)) == (2, True)
+    done = terminal("forget", "docs", "--yes", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {
+        "schema_version": 1,
+        "dataset": "docs",
+        "documents": 1,
+        "leaves": 1,
+        "summaries": 1,
+    }
+    assert (source / "a.md").exists()
+    assert "Nothing has been built" in complaint(terminal("status"))
+
+
+def test_person_at_a_terminal_is_asked_before_a_dataset_is_forgotten(terminal: Terminal) -> None:
+    write(terminal.folder, a="Pro costs $49 since 2025-07-01.")
+    terminal("build", "docs")
+    assert typed(terminal, "n\n", "forget", "docs") == (1, "Nothing was removed")
+    assert typed(terminal, "y\n", "forget", "docs")[0] == 0
+
+
+def typed(terminal: Terminal, answer: str, *arguments: str) -> tuple[int, str]:
+    """(exit status, last line) of a command at a terminal of its own, where somebody types an answer."""
+    controller, device = pty.openpty()
+    os.write(controller, answer.encode())
+    done = subprocess.run(
+        [COMMAND, *arguments],
+        cwd=terminal.folder,
+        env=terminal.environ,
+        stdin=device,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    os.close(device)
+    os.close(controller)
+    return done.returncode, done.stdout.strip().splitlines()[-1]

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from overstory.adapters.postgres.clusters import PostgresClusters
 from overstory.adapters.postgres.database import Database, connect
+from overstory.adapters.postgres.datasets import forget
 from overstory.adapters.postgres.documents import PostgresDocuments
 from overstory.adapters.postgres.holds import PostgresHold, hold, living
 from overstory.adapters.postgres.leaves import PostgresLeaves
@@ -16,7 +17,7 @@ from overstory.adapters.postgres.summaries import PostgresSummaries
 from overstory.adapters.postgres.vectors import PgVectors
 from overstory.errors import SettingsError
 from overstory.identity import ClusterId, DocumentId
-from overstory.record import Clusters, Documents, Leaves, Ledger, Summaries, VectorStore
+from overstory.record import Clusters, Documents, Forgotten, Leaves, Ledger, Summaries, VectorStore
 
 _OLDEST_CHANGE = """
 select min(since) from (
@@ -88,6 +89,10 @@ class PostgresRecord:
     def datasets(self) -> list[tuple[str, str]]:
         """(name, source) of every dataset, by name."""
         return [(name, source) for name, source in self.db.rows("select name, source from dataset order by name")]
+
+    def forget(self, name: str) -> Forgotten:
+        """Remove a dataset with all that is kept for it, paid answers, vectors and ledger included."""
+        return forget(self.db, name)
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresRecord]:
