@@ -421,15 +421,6 @@ class Forgotten:
     summaries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What a dataset had when it was removed."""
-
-    documents: int
-    leaves: int
-    summaries: int
-
-
 class Hold(Protocol):
     """What a run holds; all of it ends with its process."""
 
@@ -467,10 +458,6 @@ class Record(Protocol):
 
     def relocate(self, name: str, source: str) -> None:
         """Note that a dataset's folder has moved; nothing else changes, since documents are known by relative paths."""
-        ...
-
-    def forget(self, name: str) -> Forgotten:
-        """Remove a dataset with all that is kept for it, paid answers, vectors and ledger included."""
         ...
 
     def forget(self, name: str) -> Forgotten:

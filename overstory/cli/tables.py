@@ -159,8 +159,9 @@ def _call_time(seconds: float) -> str:
 def forgotten(document: ForgottenDocument, source: str) -> None:
     """What was removed, and what was not."""
     counts = f"{document.documents:,} documents, {document.leaves:,} leaves, {document.summaries:,} summaries"
-    line = f"{document.dataset}: removed ({counts}). Its files stay in {one_line(source)}"
-    console.print(escape(line), soft_wrap=True)
+    console.print(
+        f"{document.dataset}: removed ({counts}). Its files stay in {escape(one_line(source))}", soft_wrap=True
+    )
 
 
 def status(document: StatusDocument) -> None:
