@@ -279,6 +279,9 @@ def test_new_extractor_that_makes_another_text_is_the_cause_of_what_is_made(
     llm_bench.fill({"a.html": PAGE.format(long), "b.html": PAGE.format(f"{long} Odd.")})
     llm_bench.build()
     extractor = OtherExtractor(llm_bench.context().extractor, "2", ("Odd.", "Even."))
+    planned = llm_bench.plan(extractor=extractor)
+    assert {action.cause for action in planned.actions} == {"new extractor"}
+    assert planned.embeddings.keys() == {"new extractor"}
     llm_server.reset()
     built = llm_bench.build(extractor=extractor)
     assert built.stage("documents").written == 1

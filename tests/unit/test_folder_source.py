@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -171,6 +172,23 @@ def test_folder_that_cannot_be_listed_closes_what_is_beneath_it_alone(open_folde
     (open_folder / "closed").chmod(0o700)
     opened.files()
     assert opened.closed_folders() == []
+
+
+def test_document_that_cannot_be_looked_at_is_listed_since_it_may_be_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = Path.stat
+
+    def fail(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.name == "b.md":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return look(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", fail)
+    opened = source(folder)
+    assert "b.md" in [file.path for file in opened.files()]
+    with pytest.raises(ExtractionError, match=r"'b\.md' cannot be read: Input/output error"):
+        opened.read("b.md")
 
 
 def test_source_that_cannot_be_listed_itself_ends_the_scan(open_folder: Path) -> None:
