@@ -255,8 +255,8 @@ class Leaves(Protocol):
         """The language that the words of all leaves and summaries are indexed in; None where that is not known."""
         ...
 
-    def index_words(self, dataset: str, language: str, shards: Collection[int]) -> None:
-        """Index the words of leaves and summaries of the shards in a language, where they are in another."""
+    def index_words(self, dataset: str, language: str, shards: Collection[int]) -> int:
+        """Index the words of the shards' leaves and summaries that are in another language; returns their number."""
         ...
 
     def set_language(self, dataset: str, language: str) -> None:

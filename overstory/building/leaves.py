@@ -112,9 +112,11 @@ def _index_words(ctx: BuildContext) -> None:
     language = ctx.dataset.retrieval.language
     if ctx.record.leaves.language(ctx.name) == language:
         return
+    indexed = 0
     for start in range(0, SHARDS, SHARDS_AT_ONCE):
-        ctx.record.leaves.index_words(ctx.name, language, range(start, start + SHARDS_AT_ONCE))
-        ctx.progress("full text", start + SHARDS_AT_ONCE, SHARDS)
+        indexed += ctx.record.leaves.index_words(ctx.name, language, range(start, start + SHARDS_AT_ONCE))
+        if indexed:
+            ctx.progress("full text", start + SHARDS_AT_ONCE, SHARDS)
     ctx.record.leaves.set_language(ctx.name, language)
 
 

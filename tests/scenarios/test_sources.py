@@ -371,6 +371,7 @@ def test_indexing_in_a_new_language_goes_on_where_it_was_interrupted(bench: Work
 
     with pytest.raises(KeyboardInterrupt):
         bench.build(progress=interrupt)
+    assert bench.value("select language from dataset") == "english"
     assert _words_not_in(bench, "german") > 0
     bench.build()
     assert _words_not_in(bench, "german") == 0

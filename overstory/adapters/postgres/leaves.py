@@ -115,12 +115,11 @@ class PostgresLeaves:
         found = self.db.rows("select language from dataset where name = :dataset", dataset=dataset)
         return found[0][0] if found else None
 
-    def index_words(self, dataset: str, language: str, shards: Collection[int]) -> None:
-        """Index the words of leaves and summaries of the shards in a language, where they are in another."""
+    def index_words(self, dataset: str, language: str, shards: Collection[int]) -> int:
+        """Index the words of the shards' leaves and summaries that are in another language; returns their number."""
         with self.db.transaction() as db:
             oid = db.language_oid(language)
-            for statement in _WORDS:
-                db.run(statement, dataset=dataset, oid=oid, shards=list(shards))
+            return sum(db.run(statement, dataset=dataset, oid=oid, shards=list(shards)) for statement in _WORDS)
 
     def set_language(self, dataset: str, language: str) -> None:
         """Note that the words of all leaves and summaries are indexed in a language."""
