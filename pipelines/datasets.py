@@ -1,4 +1,4 @@
-"""A dataset of the deployment as a group of assets with its jobs and its schedule."""
+"""A dataset of the deployment as a group of assets with its jobs, its schedule and its sensors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from pipelines.assets.memberships import memberships_asset
 from pipelines.jobs import build_all, build_changed
 from pipelines.resources.deployment import Deployment
 from pipelines.schedules import nightly
+from pipelines.sensors.reupload import reupload
+from pipelines.sensors.staleness import staleness
 
 
 def dataset_definitions(dataset: Dataset) -> dg.Definitions:
-    """The assets, jobs and schedule of one dataset."""
+    """The assets, jobs, schedule and sensors of one dataset."""
     with warnings.catch_warnings():
         # Partitioned checks and backfill policies are new in Dagster 1.13; tests/pipelines would see them change.
         warnings.simplefilter("ignore", dg.PreviewWarning)
@@ -41,6 +43,7 @@ def _dataset_definitions(dataset: Dataset) -> dg.Definitions:
         ],
         jobs=[build_all(name), changed],
         schedules=[nightly(name, changed)],
+        sensors=[reupload(name, changed), staleness(name, changed)],
     )
 
 

@@ -19,7 +19,7 @@ from pipelines import events, reporting
 from pipelines.caller import caller
 from pipelines.failures import told_in_one_line
 from pipelines.jobs import CAUSE_TAG, DATASET_TAG, PROCESS_TAG
-from pipelines.partitions import shard_numbers, shards
+from pipelines.partitions import SHARD_KEYS, shard_numbers, shards
 from pipelines.progress import LoggedProgress
 from pipelines.resources.deployment import Deployment
 
@@ -95,7 +95,7 @@ def opened(context: dg.AssetExecutionContext, deployment: Deployment, *, alone: 
         deployment: Opens the dataset.
         alone: Hold the dataset against other builds until the run ends.
     """
-    keys = list(context.partition_keys) if context.has_assets_def and context.assets_def.partitions_def else []
+    keys = _keys(context)
     watching = caller()
     progress = watching.progress if watching else LoggedProgress(context.log.info)
     dataset = context.asset_key.path[0]
@@ -105,6 +105,14 @@ def opened(context: dg.AssetExecutionContext, deployment: Deployment, *, alone: 
             _tag(context, dataset)
         events.announce(context, keys)
         yield Stage(ctx, shard_numbers(keys))
+
+
+def _keys(context: dg.AssetExecutionContext) -> list[str]:
+    """The shards of the run: all of them where its launcher has named none; none for an asset that is not sharded."""
+    if not (context.has_assets_def and context.assets_def.partitions_def):
+        return []
+    named = context.has_partition_key or context.has_partition_key_range
+    return list(context.partition_keys if named else SHARD_KEYS)
 
 
 def _tag(context: dg.AssetExecutionContext, dataset: str) -> None:
