@@ -96,7 +96,8 @@ def test_json_is_what_the_published_schema_says(built: Terminal, schema: str, ar
 
 
 def test_each_published_schema_has_a_command() -> None:
-    assert {name for name, _ in COMMANDS} == {path.name.split(".")[0] for path in SCHEMAS.iterdir()}
+    elsewhere = {"forget"}  # test_cli_sources.py: it would take away what the other tests read
+    assert {name for name, _ in COMMANDS} | elsewhere == {path.name.split(".")[0] for path in SCHEMAS.iterdir()}
 
 
 def test_port_in_use_is_named(built: Terminal) -> None:
