@@ -8,18 +8,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from overstory import facts
-from overstory.building.budget import exhausted, within_budget
+from overstory.building.budget import Reservations, exhausted
 from overstory.building.context import BuildContext
 from overstory.building.embedding import embed
 from overstory.building.report import StageReport
 from overstory.freshness import Cause, judge
 from overstory.identity import NodeId, content_hash, with_parameters
 from overstory.nodes import NodeState
-from overstory.planning import priced
 from overstory.ports import SummaryOutcome, SummaryRequest
 from overstory.record import StoredSummary, SummaryRow, VectorRow
 from overstory.sizes import parameters, size
-from overstory.summarizing import CONTENT_ATTEMPTS
 from overstory.tree import LeafRange, Recipes, Target
 
 BATCH_TARGETS = 64
@@ -122,8 +120,12 @@ class Maker:
     """Work over the same texts as another: it waits for that answer."""
     _total: int = 0
     _done: int = 0
-    _reserved: dict[NodeId, float] = field(default_factory=dict)
-    """Dollars that requests in flight may cost at most."""
+    _held: list[SummaryOutcome] = field(default_factory=list)
+    """Summaries that took no call, and whose embedding the budget does not cover before the flight is paid."""
+    _reserved: Reservations = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._reserved = Reservations(self.ctx)
 
     def make(self, work: Sequence[Work]) -> dict[NodeId, StoredSummary]:
         """Store a summary, or a failure, for every piece of work.
@@ -137,6 +139,10 @@ class Maker:
         remaining = iter(work)
         while True:
             self.ctx.summarizer.summarize_many(self._requests(remaining), self.store)
+            if self._held:
+                free, self._held = self._held, []
+                self.store(free)
+                continue
             if not self._asked:
                 if not self._twins:
                     return self.made
@@ -144,8 +150,9 @@ class Maker:
                 self._keys.clear()
                 continue
             # The budget did not cover what was in flight and this one; by now the flight has been paid.
-            if not self._affordable(request_for(self._asked[0], self.ctx)):
-                raise exhausted(self.ctx)
+            price = self._reserved.dearest(request_for(self._asked[0], self.ctx))
+            if not self._reserved.covers(price):
+                raise exhausted(self.ctx, price)
 
     def _requests(self, remaining: Iterator[Work]) -> Iterator[SummaryRequest]:
         """Requests that need the summarizer and that the budget covers."""
@@ -155,11 +162,13 @@ class Maker:
                 if not batch:
                     return
                 self._prepare(batch)
+                if self._held:
+                    return
             request = request_for(self._asked[0], self.ctx)
-            if not self._affordable(request):
+            if not self._reserved.covers(self._reserved.dearest(request)):
                 return
             self._asked.popleft()
-            self._reserved[NodeId(request.key)] = self._price(request)
+            self._reserved.hold(request)
             yield request
 
     def _prepare(self, batch: Sequence[Work]) -> None:
@@ -182,24 +191,10 @@ class Maker:
                 self._keys.add(key)
                 self._asked.append(item)
             self._waiting[target.id] = item
-        if free:
+        if not self._reserved.covers(sum(self._reserved.embedding(outcome.text) for outcome in free)):
+            self._held = free
+        elif free:
             self.store(free)
-
-    def _affordable(self, request: SummaryRequest) -> bool:
-        """Whether the budget covers the request at its dearest, on top of all that is in flight."""
-        price = self._price(request)
-        return not price or within_budget(self.ctx, price + sum(self._reserved.values()))
-
-    def _price(self, request: SummaryRequest) -> float:
-        """Dollars of a request whose every answer is of full length, unusable and asked for again with twice the room.
-
-        Nothing where there is no budget, since counting tokens takes time, and nothing for what is free.
-        """
-        if self.ctx.dataset.budget.usd is None or not self.ctx.summarizer.paid:
-            return 0.0
-        calls, tokens_in = self.ctx.summarizer.prompt_tokens(request)
-        tokens_out = calls * request.max_tokens * (2**CONTENT_ATTEMPTS - 1)
-        return priced(calls, CONTENT_ATTEMPTS * tokens_in, tokens_out, self.ctx.dataset.prices).usd
 
     def store(self, outcomes: Sequence[SummaryOutcome]) -> None:
         """Keep what was paid for first; then the summaries with their vectors in one transaction."""
@@ -258,7 +253,7 @@ class Maker:
 
     def _count(self, row: SummaryRow, outcome: SummaryOutcome) -> None:
         target = self._waiting.pop(row.id).work.target
-        self._reserved.pop(row.id, None)
+        self._reserved.release(row.id)
         self._done += 1
         tally = self.report.shards[target.shard]
         tally.add_calls(outcome.calls)
