@@ -14,7 +14,6 @@ import pytest
 
 from tests.integration.test_cli import COMMAND, Terminal, complaint, write
 
-
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
 
