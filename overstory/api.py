@@ -257,8 +257,10 @@ def choose_documents(ctx: BuildContext, names: Iterable[str]) -> frozenset[Docum
     from overstory.building.comparing import identify
 
     found = identify(ctx)
-    by_name = {document: document for document in found.known} | {path: row.id for path, row in found.rows.items()}
-    by_name = {row.path: row.id for row in found.missing} | by_name
+    # A new document has its id before it is built, and a run is told of it by that id.
+    ids = found.known.keys() | {row.id for row in found.rows.values()}
+    by_name = {row.path: row.id for row in found.missing} | {document: document for document in ids}
+    by_name |= {path: row.id for path, row in found.rows.items()}
     chosen = set()
     for name in names:
         if name not in by_name:

@@ -59,6 +59,12 @@ def test_document_at_a_reused_path_is_found_by_that_path(bench: Workbench) -> No
     assert bench.id_of(path) == chosen
 
 
+def test_document_that_was_never_built_is_found_by_its_id_too(loose_bench: Workbench) -> None:
+    loose_bench.fill(corpus(2))
+    (by_path,) = api.choose_documents(loose_bench.context(), [sorted(corpus(2))[0]])
+    assert api.choose_documents(loose_bench.context(), [by_path]) == {by_path}
+
+
 def test_unknown_document_is_named(loose_bench: Workbench) -> None:
     loose_bench.fill(corpus(1))
     with pytest.raises(SettingsError, match=r"no document 'nowhere\.md'"):
