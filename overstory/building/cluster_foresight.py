@@ -104,9 +104,16 @@ def _members(ctx: BuildContext, changes: Changes) -> tuple[list[Member], dict[st
 
 
 def _refitted(model: ClusterModel, members: int, additions: int) -> bool:
-    """Whether an update would fit all clusters anew: at a border between none, one and several, or while few."""
+    """Whether the clusters depend on additions altogether.
+
+    An update fits all anew at a border between none, one and several clusters, and an overfull level while it is
+    small; on the other side of such a border than the members that are known, nothing can be told from them.
+    """
     parameters = model.parameters
-    if min(2, parameters.clusters_for(members)) != min(2, parameters.clusters_for(model.fitted)):
+    now, then, known = (
+        min(2, parameters.clusters_for(number)) for number in (members, model.fitted, members - additions)
+    )
+    if now != then or now != known:
         return True
     if not additions or not 1 < len(model.ids) <= REFIT_CLUSTERS:
         return False

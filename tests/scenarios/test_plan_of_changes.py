@@ -261,3 +261,16 @@ def test_plan_of_few_documents_knows_where_clusters_begin(
     llm_bench.fill(dict(list(every.items())[:after]))
     confirm_deletions(llm_bench.context())
     compare(llm_bench, llm_server).agree()
+
+
+def test_plan_of_additions_to_a_single_document_that_stays(llm_bench: Workbench, llm_server: LLMServer) -> None:
+    every = corpus(6, paragraphs=8)
+    llm_bench.settings |= {"chunking": {"leaf_tokens": 96}, "clusters": {"target_size": 4}}
+    llm_server.default = obedient
+    llm_bench.fill(dict(list(every.items())[:2]))
+    llm_bench.build()
+    llm_bench.remove(*list(every)[:1])
+    llm_bench.fill(dict(list(every.items())[2:5]))
+    found = compare(llm_bench, llm_server)
+    found.agree()
+    assert found.plan.clusters.summaries == (1, 1, 1)
