@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from overstory.identity import NodeId
 from overstory.nodes import NodeKind
@@ -75,6 +76,21 @@ class LevelEstimate:
     expected: Price
     most: Price
 
+    def __add__(self, other: LevelEstimate) -> LevelEstimate:
+        """Both together, of the same level and cause."""
+        return LevelEstimate(
+            self.level,
+            self.cause,
+            _added(self.summaries, other.summaries),
+            self.least + other.least,
+            self.expected + other.expected,
+            self.most + other.most,
+        )
+
+
+def _added(one: Bounds, other: Bounds) -> Bounds:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -96,18 +112,19 @@ class Estimate:
 
 
 def summed(levels: Iterable[LevelEstimate], *, embedding_tokens: int, reshaped: int, removed: int) -> Estimate:
-    """The estimate of all levels and causes; those of nothing are left out."""
-    found = tuple(level for level in levels if level.summaries[2])
+    """The estimate of all levels and causes, each once; those of nothing are left out."""
+    found: dict[tuple[int, str], LevelEstimate] = {}
+    for level in levels:
+        key = level.level, level.cause
+        if level.summaries[2]:
+            found[key] = found[key] + level if key in found else level
+    parts = tuple(found[key] for key in sorted(found))
     return Estimate(
-        (
-            sum(level.summaries[0] for level in found),
-            sum(level.summaries[1] for level in found),
-            sum(level.summaries[2] for level in found),
-        ),
-        total(level.least for level in found),
-        total(level.expected for level in found),
-        total(level.most for level in found),
-        found,
+        reduce(_added, (part.summaries for part in parts), (0, 0, 0)),
+        total(part.least for part in parts),
+        total(part.expected for part in parts),
+        total(part.most for part in parts),
+        parts,
         embedding_tokens,
         reshaped,
         removed,
@@ -197,7 +214,8 @@ class Plan:
     documents: dict[str, int]
     """Documents by what would happen to them: new, edited, reread, moved, deleted, failed, unchanged."""
     actions: tuple[Action, ...]
-    """Exact: chunk, section and document summaries."""
+    """Exact: chunk, section and document summaries. One document summary less where its sections, made anew, come out
+    word for word as they were."""
     clusters: Estimate
     embeddings: dict[str, int]
     """Texts to embed by cause, cluster summaries apart: exact."""

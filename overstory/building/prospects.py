@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from overstory.building.context import BuildContext
 from overstory.building.comparing import Scan
+from overstory.building.context import BuildContext
 from overstory.building.documents import extracted
 from overstory.building.leaves import BATCH_DOCUMENTS, CutRequest, Cutter
 from overstory.identity import DocumentId, NodeId, version_id

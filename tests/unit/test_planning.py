@@ -127,7 +127,7 @@ def test_level_above_is_at_most_half_of_the_level(below: tuple[int, int, int]) -
     assert all(2 * above <= number for above, number in zip(found, below, strict=True))
 
 
-def test_estimate_adds_levels_and_leaves_out_those_of_nothing() -> None:
+def test_estimate_has_each_level_and_cause_once_and_leaves_out_those_of_nothing() -> None:
     def level(number: int, *summaries: int) -> LevelEstimate:
         least, expected, most = summaries
         one = Price(1, 10, 5, 0.1)
@@ -135,9 +135,10 @@ def test_estimate_adds_levels_and_leaves_out_those_of_nothing() -> None:
             number, "new", (least, expected, most), one.times(least), one.times(expected), one.times(most)
         )
 
-    found = summed([level(2, 1, 2, 3), level(3, 0, 0, 0), level(3, 0, 1, 1)], embedding_tokens=7, reshaped=1, removed=2)
-    assert (found.summaries, found.expected.calls) == ((1, 3, 4), 3)
-    assert [part.level for part in found.levels] == [2, 3]
+    levels = [level(3, 0, 1, 1), level(2, 1, 2, 3), level(4, 0, 0, 0), level(2, 0, 1, 4)]
+    found = summed(levels, embedding_tokens=7, reshaped=1, removed=2)
+    assert (found.summaries, found.expected.calls) == ((1, 4, 8), 4)
+    assert [(part.level, part.summaries) for part in found.levels] == [(2, (1, 3, 7)), (3, (0, 1, 1))]
 
 
 def test_plan_adds_what_is_exact_and_what_is_expected() -> None:
