@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from overstory.building.cluster_foresight import Changes, Foresight, Written, foresee
 from overstory.building.cluster_pricing import Foreseen, Priced, Pricing
 from overstory.building.context import BuildContext
+from overstory.building.memberships import FIRST_LEVEL
 from overstory.building.parameters import cluster_parameters
 from overstory.building.summaries import recipes_of
 from overstory.clustering import ClusterModel, above
@@ -29,8 +30,6 @@ from overstory.planning import (
 )
 from overstory.record import ClusterTree, Member
 from overstory.tree import cluster_target
-
-FIRST_LEVEL = 2
 
 RENEWED = "Clusters are made anew: their settings have changed"
 
@@ -229,6 +228,7 @@ def _unsettled(
 ) -> None:
     """All levels are fitted anew to summaries that are not written yet: only their numbers can be foreseen."""
     parameters = cluster_parameters(ctx.dataset.clusters)
+    outcome.removed = sum(tree.level > ctx.dataset.clusters.max_level for tree in trees)
     members = foresight.members
     bounds = fitted(parameters.clusters_for(members))
     kind, written = NodeKind.DOCUMENT_SUMMARY, list(changes.rewritten.values())

@@ -107,6 +107,7 @@ BOUNDED: dict[str, Sequence[Change]] = {
     "many additions": [write(group(subject, range(7, 14))) for subject in SUBJECTS],
     "edit, additions and deletion": [edit(), write(group("music", range(7, 9))), delete("travel/2.md")],
     "new size and an edit": [settings("clusters", target_size=8), edit()],
+    "new size, no third level and an edit": [settings("clusters", target_size=8, max_level=2), edit()],
     "nearly all deleted and one edited": [delete(*ALL_BUT_GARDEN), edit()],
     "new model": [settings("summarizer", model="another")],
     "new chunks": [settings("chunking", leaf_tokens=64, section_tokens=600)],
@@ -178,9 +179,12 @@ def test_plan_of_other_cluster_sizes_says_that_clusters_are_made_anew(
     assert found.plan.clusters.expected.calls > 0
 
 
-def test_plan_of_a_third_level_switched_off_counts_what_goes(built_bench: Workbench) -> None:
+@pytest.mark.parametrize("besides", [[], [settings("clusters", target_size=8), edit()]], ids=["alone", "with an edit"])
+def test_plan_of_a_third_level_switched_off_counts_what_goes(built_bench: Workbench, besides: Sequence[Change]) -> None:
     clusters = built_bench.value("select count(*) from cluster where level = 3")
     settings("clusters", max_level=2)(built_bench)
+    for step in besides:
+        step(built_bench)
     plan = built_bench.plan()
     assert (plan.clusters.removed, plan.nothing_to_do) == (clusters, False)
     built_bench.build()
