@@ -10,6 +10,7 @@ from overstory.planning import Plan
 from tests import llm_behaviors as behaviors
 from tests.llm_server import LLMServer
 from tests.scenarios.corpora import corpus, document
+from tests.scenarios.planned import obedient
 from tests.scenarios.workbench import Built, Workbench
 
 SECTIONED = {"leaf_tokens": 128, "section_tokens": 600}
@@ -22,14 +23,6 @@ def documents() -> Mapping[str, str]:
     found["short.md"] = document("music", 60)
     found["long.md"] = document("travel", 61, paragraphs=40)
     return found
-
-
-def obedient(call: behaviors.Call) -> behaviors.Response:
-    """The sentences that hold most facts, filled up with words to the length that the prompt asks for."""
-    words = f"{behaviors.extract(call.material, call.target_tokens)} {call.material}".split(" ")
-    while behaviors.TOKENIZER.count(" ".join(words)) > call.target_tokens:
-        words = words[: len(words) - max(1, len(words) // 50)]
-    return behaviors.completion(call, " ".join(words))
 
 
 @pytest.fixture
