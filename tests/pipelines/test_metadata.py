@@ -1,0 +1,50 @@
+"""What stands at a materialization: pictures that are small, the same each time, and drawn from counts alone."""
+
+from __future__ import annotations
+
+import base64
+from xml.etree import ElementTree
+
+import pytest
+
+from pipelines import plots
+
+MOST_BYTES = 6_000
+STATES = {"fresh": 7, "stale": 2, "missing": 1, "failed": 1, "orphaned": 1}
+
+
+def pictures() -> list[str]:
+    rows = {
+        name: STATES for name in ("leaf", "chunk summary", "section summary", "document summary", "cluster summary")
+    }
+    made = [
+        plots.stacked_bars(rows),
+        plots.histogram(range(1, 400), "members of a cluster", "clusters"),
+        plots.histogram([5.0 * n for n in range(21)], "% of facts", "documents", [5.0 * n for n in range(21)]),
+    ]
+    return [str(picture.value) for picture in made]
+
+
+def svg(markdown: str) -> ElementTree.Element:
+    return ElementTree.fromstring(base64.b64decode(markdown.split("base64,")[1].rstrip(")")))
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_picture_stays_under_six_kilobytes(place: int) -> None:
+    assert len(pictures()[place]) < MOST_BYTES
+
+
+def test_the_same_state_gives_the_same_picture() -> None:
+    assert pictures() == pictures()
+
+
+def test_every_value_of_a_histogram_is_drawn_once() -> None:
+    bars = [e for e in svg(str(plots.histogram([3, 3, 4], "x", "y").value)) if e.get("fill") == plots.COLORS["fresh"]]
+
+    assert [float(bar.get("height", 0)) for bar in bars] == [plots.PLOT_HEIGHT, plots.PLOT_HEIGHT / 2]
+
+
+def test_the_parts_of_a_bar_fill_its_row() -> None:
+    bars = [e for e in svg(str(plots.stacked_bars({"leaf": STATES}).value)) if e.get("height") == "16.0"]
+
+    assert sum(float(bar.get("width", 0)) for bar in bars) == pytest.approx(plots.RIGHT - plots.LEFT, abs=0.5)
