@@ -185,6 +185,10 @@ class Source(Protocol):
         """Folders that the last listing could not look into, by path; documents beneath them may still be there."""
         ...
 
+    def unused_patterns(self) -> list[str]:
+        """Patterns of the settings that matched nothing in the last listing."""
+        ...
+
     def read(self, path: str) -> bytes:
         """The bytes of one document.
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from overstory.errors import SettingsError
+from overstory.patterns import EVERYTHING, flaw
 from overstory.prompts import PromptTemplate
 
 FILE_NAME = "overstory.toml"
@@ -169,8 +170,15 @@ class Dataset(_Section):
     """Folder of the documents; relative paths start at the settings file."""
     relative_source: str | None = Field(None, exclude=True)
     """The source as the file spells it, where that is a relative path: such a folder moves along with the file."""
-    include: tuple[str, ...] = ("**/*",)
+    include: tuple[str, ...] = Field((EVERYTHING,), min_length=1)
     exclude: tuple[str, ...] = ()
+    """Which files are documents: patterns as in a ``.gitignore``, from the folder of the documents on.
+
+    ``*.md`` and ``drafts/`` are at any depth; a slash before or within a pattern anchors it: ``/notes.md``,
+    ``docs/*.md``. ``private/**``, ``/private/`` and ``private/*`` are all that is in the folder ``private``, its
+    subfolders too, ``**/private/**`` in any folder of that name. A ``!`` before a pattern takes out again what an
+    earlier one of the row has chosen. ``exclude`` wins over ``include``. A build notes patterns that match nothing.
+    """
     max_document_bytes: int = Field(50_000_000, ge=1)
     deletions: Deletions = Deletions()
     chunking: Chunking = Chunking()
@@ -181,6 +189,13 @@ class Dataset(_Section):
     prices: Prices = Prices()
     budget: Budget = Budget()
     retrieval: Retrieval = Retrieval()
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _sound_patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for wrong in filter(None, map(flaw, value)):
+            raise ValueError(wrong)
+        return value
 
 
 class Settings(_Section):

@@ -6,9 +6,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from overstory.errors import ExtractionError, SourceError
+from overstory.patterns import EVERYTHING, Patterns
 from overstory.ports import ClosedFolder, FileState, SourceFile
 
 _NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
@@ -20,11 +21,13 @@ class FolderSource:
 
     def __init__(self, folder: Path, include: Sequence[str], exclude: Sequence[str], max_bytes: int) -> None:
         self.folder = folder.resolve()
-        self._include = tuple(include)
-        self._exclude = tuple(exclude)
+        self._include = Patterns(include)
+        self._exclude = Patterns(exclude)
         self._max_bytes = max_bytes
         self._real: dict[str, Path] = {}
         self._closed: dict[str, ClosedFolder] = {}
+        self._seen: list[str] = []
+        """What the last listing met, folders with a slash at the end."""
 
     def check(self) -> None:
         """Make sure that there is a folder.
@@ -46,7 +49,7 @@ class FolderSource:
     def files(self) -> list[SourceFile]:
         """All documents, by path."""
         self.check()
-        self._closed = {}
+        self._closed, self._seen = {}, []
         self._real = dict(sorted(_named(self.folder, list(self._walk())).items()))
         return [SourceFile(name, _state(path)) for name, path in self._real.items()]
 
@@ -54,17 +57,29 @@ class FolderSource:
         """Folders that the last listing could not look into, by path."""
         return [self._closed[path] for path in sorted(self._closed)]
 
+    def unused_patterns(self) -> list[str]:
+        """Patterns that matched nothing in the last listing, as the settings spell them."""
+        included = [pattern for pattern in self._include.unused(self._seen) if pattern != EVERYTHING]
+        return list(dict.fromkeys(included + self._exclude.unused(self._seen)))
+
     def _walk(self) -> Iterator[Path]:
         waiting = [self.folder]
         while waiting:
             folder = waiting.pop()
             for entry in self._entries(folder):
-                if entry.name.startswith("."):
+                if entry.name.startswith(".") or entry.name == "overstory.toml":
                     continue
+                path = Path(entry.path)
+                name = path.relative_to(self.folder).as_posix()
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(Path(entry.path))
-                elif entry.name != "overstory.toml" and self._wanted(Path(entry.path)):
-                    yield Path(entry.path)
+                    self._seen.append(f"{name}/")
+                    # What is left out whole is not looked into: it may be large, or closed to us.
+                    if not self._exclude.match_all_beneath(name):
+                        waiting.append(path)
+                    continue
+                self._seen.append(name)
+                if self._include.match(name) and not self._exclude.match(name) and self._is_document(path):
+                    yield path
 
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
         """What is in a folder; nothing where it has gone meanwhile, or is closed to us, which is noted."""
@@ -82,13 +97,6 @@ class FolderSource:
                 path = _spelled_out(folder.relative_to(self.folder).as_posix())
                 self._closed[path] = ClosedFolder(path, reason)
             return []
-
-    def _wanted(self, path: Path) -> bool:
-        relative = PurePosixPath(path.relative_to(self.folder).as_posix())
-        matched = any(_matches(relative, pattern) for pattern in self._include)
-        if not matched or any(_matches(relative, pattern) for pattern in self._exclude):
-            return False
-        return self._is_document(path)
 
     def _is_document(self, path: Path) -> bool:
         """Whether it is a file of this folder, as far as one may know: reading tells why it is closed to us."""
@@ -117,14 +125,6 @@ class FolderSource:
             return real.read_bytes()
         except OSError as error:
             raise ExtractionError(f"'{path}' cannot be read: {error.strerror}", hint="Mend its permissions") from error
-
-
-def _matches(path: PurePosixPath, pattern: str) -> bool:
-    if pattern in ("**", "**/*"):
-        return True
-    if pattern.startswith("**/"):
-        return path.match(pattern[3:])
-    return path.match(pattern)
 
 
 def _named(folder: Path, paths: Sequence[Path]) -> dict[str, Path]:

@@ -177,7 +177,8 @@ def _sort_missing(ctx: BuildContext, scan: Scan, found: Identified, concerned: C
 
 
 def _note(ctx: BuildContext, scan: Scan) -> None:
-    """Tell what is made again without an edit."""
+    """Tell what is made again without an edit, and which patterns of the settings choose nothing."""
+    scan.notes += [f"pattern '{pattern}' matches nothing in the source" for pattern in ctx.source.unused_patterns()]
     spoken, wanted_language = ctx.record.leaves.language(ctx.name), ctx.dataset.retrieval.language
     if spoken not in (None, wanted_language):
         scan.notes.append(f"new language: full text in '{spoken}' is indexed in '{wanted_language}', without a call")

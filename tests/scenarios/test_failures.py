@@ -267,6 +267,9 @@ class ClosedSource:
     def closed_folders(self) -> list[ClosedFolder]:
         return self.inner.closed_folders()
 
+    def unused_patterns(self) -> list[str]:
+        return self.inner.unused_patterns()
+
     def read(self, path: str) -> bytes:
         if path == self.closed:
             raise ExtractionError(f"'{path}' cannot be read: Permission denied", hint="Mend its permissions")

@@ -190,6 +190,9 @@ class Unlisted:
     def closed_folders(self) -> list[ClosedFolder]:
         return [ClosedFolder(self.folder, "Input/output error")]
 
+    def unused_patterns(self) -> list[str]:
+        return self.inner.unused_patterns()
+
     def read(self, path: str) -> bytes:
         if path.startswith(f"{self.folder}/"):
             raise ExtractionError(f"'{path}' cannot be read", hint="Mend its permissions")
@@ -431,3 +434,11 @@ def test_forgotten_dataset_can_be_built_again(bench: Workbench) -> None:
     bench.record.forget(DATASET)
     bench.build()
     assert {path: bench.id_of(path) for path in bench.paths()} == ids
+
+
+def test_pattern_that_matches_nothing_is_noted_by_build_and_plan(bench: Workbench) -> None:
+    bench.settings["exclude"] = ("privat/**",)
+    bench.fill({"a.md": "It costs $5.\n", "private/b.md": "It costs $6.\n"})
+    note = "pattern 'privat/**' matches nothing in the source"
+    assert note in bench.plan().notes
+    assert note in bench.build().notes

@@ -55,6 +55,35 @@ def test_patterns_choose(folder: Path, include: tuple[str, ...], exclude: tuple[
     assert paths(folder, include, exclude) == expected
 
 
+def test_excluded_folder_is_left_out_with_its_subfolders(folder: Path) -> None:
+    assert paths(folder, exclude=("sub/**",)) == ["a.txt", "b.md"]
+
+
+def test_excluded_folder_is_not_looked_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    scan = os.scandir
+
+    def noted(path: Path) -> os._ScandirIterator[str]:
+        looked.append(Path(path).name)
+        return scan(str(path))
+
+    monkeypatch.setattr(os, "scandir", noted)
+    paths(folder, exclude=("sub/**",))
+    assert looked == [folder.name]
+
+
+def test_patterns_that_match_nothing_are_told(folder: Path) -> None:
+    opened = source(folder, ("**/*", "*.pdf"), ("sub/", "nowhere/**", "*.pdf"))
+    opened.files()
+    assert opened.unused_patterns() == ["*.pdf", "nowhere/**"]
+
+
+def test_default_pattern_is_not_told_of_an_empty_folder(tmp_path: Path) -> None:
+    opened = source(tmp_path)
+    opened.files()
+    assert opened.unused_patterns() == []
+
+
 def test_document_is_read_as_it_is(folder: Path) -> None:
     opened = source(folder)
     opened.files()

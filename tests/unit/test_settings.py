@@ -85,6 +85,11 @@ def test_case_57_unknown_key_is_refused_by_name(table: dict[str, Any], path: str
         ({"summarizer": {"kind": "parrot"}}, "summarizer"),
         ({"chunking": 5}, "chunking"),
         ({"source": ""}, "source"),
+        ({"include": []}, "include"),
+        ({"include": [""]}, "include"),
+        ({"include": ["*.md", " "]}, "include"),
+        ({"exclude": ["../private/**"]}, "exclude"),
+        ({"exclude": ["private["]}, "exclude"),
     ],
 )
 def test_wrong_value_is_refused_by_name(table: dict[str, Any], path: str) -> None:
