@@ -25,8 +25,8 @@ def _shard_result(shard: int, tally: Tally, version: str) -> ShardResult:
     return ShardResult(shard_key(shard), version, {"status": _status(tally), **counts(tally)}, nodes, tally.failed)
 
 
-def counts(tally: Tally) -> dict[str, dg.MetadataValue]:
-    """The counts of a tally; those of calls only where there were any."""
+def counts(tally: Tally, *, every: bool = False) -> dict[str, dg.MetadataValue]:
+    """The counts of a tally; the rarer ones and those of calls only where there were any, or ``every`` one is asked."""
     numbers = {
         "nodes written": tally.written,
         "nodes unchanged": tally.unchanged,
@@ -34,9 +34,9 @@ def counts(tally: Tally) -> dict[str, dg.MetadataValue]:
         "nodes failed": tally.failed,
     }
     rarer = {"answers remembered": tally.remembered, "texts embedded": tally.embedded}
-    numbers |= {name: number for name, number in rarer.items() if number}
+    numbers |= {name: number for name, number in rarer.items() if number or every}
     metadata: dict[str, dg.MetadataValue] = {name: dg.MetadataValue.int(number) for name, number in numbers.items()}
-    if tally.calls:
+    if tally.calls or every:
         metadata |= {
             "calls": dg.MetadataValue.int(tally.calls),
             "tokens in": dg.MetadataValue.int(tally.tokens_in),
@@ -61,7 +61,8 @@ def _status(tally: Tally) -> str:
 
 def overview(report: StageReport, more: Mapping[str, dg.MetadataValue] | None = None) -> dict[str, dg.MetadataValue]:
     """What the whole stage did, for people to look at: totals, failures by kind, and the shards that were touched."""
-    metadata = {**stage_metadata(report), **counts(report.total), **(more or {})}
+    # Zeros too: a plot over time would draw a build without calls as none at all.
+    metadata = {**stage_metadata(report), **counts(report.total, every=True), **(more or {})}
     if report.problems:
         metadata["failures by kind"] = failures_by_kind(report.problems)
         metadata["failures"] = failure_table(report.problems)

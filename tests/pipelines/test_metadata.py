@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 from xml.etree import ElementTree
 
+import dagster as dg
 import pytest
 
-from pipelines import plots
+from overstory.building.report import StageReport, Tally
+from pipelines import plots, reporting
 
 MOST_BYTES = 6_000
 STATES = {"fresh": 7, "stale": 2, "missing": 1, "failed": 1, "orphaned": 1}
@@ -48,3 +50,34 @@ def test_the_parts_of_a_bar_fill_its_row() -> None:
     bars = [e for e in svg(str(plots.stacked_bars({"leaf": STATES}).value)) if e.get("height") == "16.0"]
 
     assert sum(float(bar.get("width", 0)) for bar in bars) == pytest.approx(plots.RIGHT - plots.LEFT, abs=0.5)
+
+
+NUMBERS = {
+    "seconds": float,
+    "nodes written": int,
+    "nodes unchanged": int,
+    "nodes deleted": int,
+    "nodes failed": int,
+    "answers remembered": int,
+    "texts embedded": int,
+    "calls": int,
+    "tokens in": int,
+    "tokens out": int,
+    "USD": float,
+    "seconds of calls": float,
+}
+
+
+@pytest.mark.parametrize("calls", [0, 3])
+def test_a_stage_tells_the_same_numbers_with_and_without_calls(calls: int) -> None:
+    report = StageReport("leaves")
+    report.shards[1] = Tally(calls=calls)
+
+    told = reporting.overview(report)
+
+    numeric = (dg.IntMetadataValue, dg.FloatMetadataValue)
+    assert {name: type(v.value) for name, v in told.items() if isinstance(v, numeric)} == NUMBERS
+
+
+def test_a_shard_without_calls_keeps_no_zeros_of_them() -> None:
+    assert "calls" not in reporting.counts(Tally(written=1))
