@@ -1,4 +1,4 @@
-"""Connections to the record: engine, transactions, bulk COPY, migration and the translation of vendor errors."""
+"""Connections to the record: engine, transactions, bulk COPY and migration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import psycopg
 import sqlalchemy as sa
 from pgvector.psycopg import register_vector
 
-from overstory.errors import OverstoryError, RecordTooNew, SettingsError, StoreError, StoreFull, StoreUnavailable
+from overstory.adapters.postgres.driver_errors import interruption, translated
+from overstory.errors import OverstoryError, RecordTooNew, SettingsError, StoreError
 
 SCHEMA = "overstory"
 HEAD = "0005"
@@ -28,7 +29,6 @@ _OPTIONS = (
 )
 _KEEPALIVES = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 """A build's lock waits on an idle connection: proxies keep it open, and a peer that is gone is noticed in a minute."""
-_FULL = frozenset({"53100", "53200", "53300", "54000"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,13 @@ class Database:
             yield self.connection
             return
         with translated(), self.engine.begin() as connection:
-            yield connection
+            try:
+                yield connection
+            except BaseException as error:
+                if interruption(error) is not None:
+                    # A signal may have come in the middle of a COPY, where the server accepts no rollback.
+                    connection.invalidate()
+                raise
 
     @contextmanager
     def transaction(self) -> Iterator[Database]:
@@ -177,28 +183,3 @@ def _upgrade(database: Database) -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
     database.engine.dispose()
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Vendor errors of the block as errors of our own tree, without the statement's values."""
-    try:
-        yield
-    except sa.exc.DBAPIError as error:
-        raise translate(error.orig or error) from error
-    except psycopg.Error as error:
-        raise translate(error) from error
-
-
-def translate(error: BaseException) -> StoreError:
-    """The error of our tree for one of the driver's."""
-    code = getattr(error, "sqlstate", None) or ""
-    first_line = (str(error).strip().splitlines() or ["no reason given"])[0]
-    if code in _FULL:
-        return StoreFull(f"The database has no room left: {first_line}", hint="Free some space; the build resumes")
-    if code[:2] in ("08", "57") or (not code and isinstance(error, psycopg.OperationalError)):
-        return StoreUnavailable(
-            f"The database does not answer: {first_line}",
-            hint="Check OVERSTORY_DATABASE_URL, or run 'overstory dev' for the embedded one",
-        )
-    return StoreError(f"The database refused ({code or type(error).__name__})", hint=first_line)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from overstory.adapters.postgres.database import Database, translated
+from overstory.adapters.postgres.database import Database
+from overstory.adapters.postgres.driver_errors import translated
 from overstory.errors import BuildLocked
 
 _log = logging.getLogger(__name__)
