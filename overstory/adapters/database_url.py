@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from overstory.errors import SettingsError
 
@@ -38,7 +39,7 @@ def libpq_url(url: str) -> str:
     """``url`` in the spelling of libpq: ``postgresql://...``.
 
     Raises:
-        SettingsError: It is no Postgres URL; the message does not repeat it.
+        SettingsError: It is no Postgres URL, or a malformed one; the message does not repeat it.
     """
     return _with_scheme(url, "postgresql")
 
@@ -47,7 +48,7 @@ def sqlalchemy_url(url: str, driver: Driver) -> str:
     """``url`` in the spelling of SQLAlchemy: ``postgresql+driver://...``.
 
     Raises:
-        SettingsError: It is no Postgres URL; the message does not repeat it.
+        SettingsError: It is no Postgres URL, or a malformed one; the message does not repeat it.
     """
     return _with_scheme(url, f"postgresql+{driver}")
 
@@ -58,7 +59,25 @@ def _with_scheme(url: str, scheme: str) -> str:
         raise SettingsError(
             f"{VARIABLE} is not the URL of a Postgres database", hint="Write postgresql://user:password@host/database"
         )
+    _refuse_malformed(rest)
     return f"{scheme}://{rest}"
+
+
+def _refuse_malformed(rest: str) -> None:
+    """Say what is wrong before a driver does: it would quote the piece that it stumbled over."""
+    try:
+        parts = urlsplit(f"postgresql://{rest}")
+        _ = parts.port
+    except ValueError:
+        wrong = "has a host or a port that cannot be read"
+    else:
+        if parts.netloc.count("@") < 2:
+            return
+        wrong = "has more than one @"
+    raise SettingsError(
+        f"{VARIABLE} {wrong}",
+        hint="Write @ : / ? # [ ] % in a user or password as %40 %3A %2F %3F %23 %5B %5D %25, and the port as a number",
+    )
 
 
 def masked(url: str) -> str:

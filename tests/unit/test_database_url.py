@@ -36,6 +36,24 @@ def test_what_is_no_postgres_url_is_refused_without_being_repeated(url: str, tmp
 
 
 @pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://u:sec@ret@h/d", "more than one @"),
+        ("postgresql://u:sec/ret@h/d", "port that cannot be read"),
+        ("postgresql://u:sec#ret@h/d", "port that cannot be read"),
+        ("postgresql://u:ret@sec:abc/d", "port that cannot be read"),
+        ("postgresql://u:ret@h:99999/sec", "port that cannot be read"),
+        ("postgresql://u:ret@[::1/sec", "host or a port"),
+    ],
+)
+def test_malformed_url_is_refused_with_what_is_wrong_and_without_a_part_of_it(url: str, words: str) -> None:
+    with pytest.raises(SettingsError, match=words) as caught:
+        sqlalchemy_url(url, "psycopg")
+    assert "sec" not in str(caught.value)
+    assert "ret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("url", "shown"),
     [
         ("postgresql://u:secret@h/d", "postgresql://u:***@h/d"),
