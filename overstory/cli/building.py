@@ -18,7 +18,7 @@ from overstory.cli import tables
 from overstory.cli.deployment import Deployment, for_build
 from overstory.cli.documents import BuildDocument
 from overstory.cli.progress import Bars
-from overstory.cli.terminal import one_line
+from overstory.cli.terminal import complain
 from overstory.cli.views import build_document, plan_document
 from overstory.errors import BuildInterrupted, OverstoryError
 from overstory.settings import Dataset
@@ -60,7 +60,7 @@ def run(folder: Path | None, dataset: str | None, documents: Sequence[str], said
             raise
         except OverstoryError as error:
             errors.append(error)
-            sys.stderr.write(f"overstory: {one_line(f'{one.name}: {error}' if len(chosen) > 1 else str(error))}\n")
+            complain(f"{one.name}: {error}" if len(chosen) > 1 else str(error))
         else:
             if not as_json:
                 tables.build(done[-1])

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+import textwrap
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Controls of C0 and C1 but tab and line feed, line separators, and marks that turn the direction of writing."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+"""Controls of C0 and C1 but tab and line feed, line separators, marks of the direction of writing, and what is not
+seen at all; joiners stay, since scripts and emoji need them."""
 
 
 def printable(text: str) -> str:
@@ -16,3 +20,12 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """The same on one line."""
     return printable(" ".join(text.split("\n")))
+
+
+def complain(message: str) -> None:
+    """Say on standard error what is wrong: one line, cut between words where a person reads it."""
+    line = f"overstory: {one_line(message)}"
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+    sys.stderr.write(f"{line}\n")

@@ -19,6 +19,11 @@ def test_one_line_is_one_line(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1
 
 
+@pytest.mark.parametrize("mark", ["\u200f", "\u200e", "\u061c", "\u202e", "\u200b", "\ufeff", "\u2066"])
+def test_marks_that_are_not_seen_are_spelled_out(mark: str) -> None:
+    assert printable(f"a{mark}b") == f"a\\x{ord(mark):02x}b"
+
+
 def test_words_of_any_script_are_left_alone() -> None:
     assert printable("Preis: 49 €, 価格 🦜, سعر") == "Preis: 49 €, 価格 🦜, سعر"
 
