@@ -91,8 +91,11 @@ def report_shards(context: dg.AssetExecutionContext, results: Sequence[ShardResu
 
 
 def report_whole(context: dg.AssetExecutionContext, metadata: Metadata) -> None:
-    """Say what the run did to the asset as a whole: an event of no partition, which its page shows first."""
-    context.log_event(dg.AssetMaterialization(context.asset_key, metadata=metadata))
+    """Say what the run did to the asset as a whole.
+
+    An observation: a backfill fails when a sharded asset has been materialized without a partition.
+    """
+    context.log_event(dg.AssetObservation(context.asset_key, metadata=metadata))
 
 
 def check_result(asset: dg.AssetKey, results: Sequence[ShardResult]) -> dg.AssetCheckResult:

@@ -11,10 +11,15 @@ DESCRIPTION = """One partition: the summaries of the clusters whose id falls int
 A summary is stale when a member came, went or got another summary, or the model, the prompt or the lengths changed."""
 
 
+AFTER = ("document_summaries", "memberships")
+"""Their texts, and who belongs together. By the first one, a backfill over some shards comes here too: Dagster does not
+follow shards through an asset without any."""
+
+
 def cluster_summaries_asset(dataset: str, summarizer: str) -> dg.AssetsDefinition:
     """The asset that makes every cluster summary that is not fresh."""
 
-    @level(dataset, after="memberships", kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
+    @level(dataset, after=AFTER, kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
     def cluster_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.cluster_summaries import summarize_clusters
         from overstory.building.data_versions import cluster_versions

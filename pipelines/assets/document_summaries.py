@@ -15,7 +15,7 @@ A summary is stale when its leaves or sections changed, or the model, the prompt
 def document_summaries_asset(dataset: str, summarizer: str) -> dg.AssetsDefinition:
     """The asset that makes every summary up to the document that is not fresh."""
 
-    @level(dataset, after="leaves", kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
+    @level(dataset, after=("leaves",), kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
     def document_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import summary_versions
         from overstory.building.document_summaries import summarize_documents

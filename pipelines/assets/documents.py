@@ -14,7 +14,7 @@ It is stale when a file of the source comes, goes, moves or changes its text."""
 def documents_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that brings the record's documents in line with the source."""
 
-    @level(dataset, after=None, kinds={"file", "postgres"}, description=DESCRIPTION, sharded=True)
+    @level(dataset, after=(), kinds={"file", "postgres"}, description=DESCRIPTION, sharded=True)
     def documents(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import document_versions
         from overstory.building.documents import sync_documents

@@ -17,7 +17,7 @@ def index_health_asset(dataset: str) -> dg.AssetsDefinition:
 
     @level(
         dataset,
-        after="cluster_summaries",
+        after=("cluster_summaries",),
         kinds={"python", "postgres"},
         description=DESCRIPTION,
         checks=health.check_specs,

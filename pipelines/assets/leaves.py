@@ -15,7 +15,7 @@ Cutting a new version first deletes the summaries of the old one."""
 def leaves_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that cuts new versions into leaves and makes them current."""
 
-    @level(dataset, after="documents", kinds={"python", "postgres"}, description=DESCRIPTION, sharded=True)
+    @level(dataset, after=("documents",), kinds={"python", "postgres"}, description=DESCRIPTION, sharded=True)
     def leaves(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import leaf_versions
         from overstory.building.leaves import cut_leaves

@@ -15,7 +15,7 @@ It is stale when a document summary is new, gone or different. Unchanged documen
 def memberships_asset(dataset: str) -> dg.AssetsDefinition:
     """The asset that places new and changed documents among the clusters."""
 
-    @level(dataset, after="document_summaries", kinds={"numpy", "postgres"}, description=DESCRIPTION)
+    @level(dataset, after=("document_summaries",), kinds={"numpy", "postgres"}, description=DESCRIPTION)
     def memberships(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.data_versions import membership_version
         from overstory.building.memberships import update_memberships

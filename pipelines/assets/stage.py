@@ -7,7 +7,7 @@ The modules of the assets do without ``from __future__ import annotations``: Dag
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,7 @@ class Stage:
 def level(
     dataset: str,
     *,
-    after: str | None,
+    after: Sequence[str],
     kinds: set[str],
     description: str,
     sharded: bool = False,
@@ -57,7 +57,7 @@ def level(
 
     Args:
         dataset: The first part of its key, and its group.
-        after: The level that it is made from.
+        after: The levels that it is made from.
         kinds: Marks in the UI, three at most.
         description: What one partition is, and what makes it stale.
         sharded: Whether it has one partition a shard, and the check that nothing in it failed.
@@ -71,7 +71,7 @@ def level(
             name=name,
             key_prefix=[dataset],
             group_name=dataset,
-            deps=[dg.AssetKey([dataset, after])] if after else [],
+            deps=[dg.AssetKey([dataset, former]) for former in after],
             description=description,
             kinds=kinds,
             owners=[OWNER],

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,9 @@ from typing import Any
 
 import psutil
 
+from overstory.home import dagster_home
 from pipelines.deployment import settings_file
+from pipelines.webserver import SWITCHED_FILE
 from tests.pipelines.conftest import Site
 
 ROOT = Path(__file__).parents[2]
@@ -88,8 +90,16 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(site: Site) -> Iterator[Served]:
-    """The UI of a deployment until the block ends."""
+def serving(site: Site, *, off: Collection[str] = ()) -> Iterator[Served]:
+    """The UI of a deployment until the block ends.
+
+    Args:
+        site: The deployment.
+        off: Names of schedules and sensors that somebody has switched off before.
+    """
+    folder = dagster_home(site.home)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / SWITCHED_FILE).write_text("\n".join(off), encoding="utf-8")
     port = free_port()
     environ = {
         **os.environ,
