@@ -34,6 +34,8 @@ def update_memberships(ctx: BuildContext) -> StageReport:
     if stored is not None and stored.embedding_hash != embedding and ctx.record.vectors.lacking(ctx.name, embedding):
         report.notes.append("Clusters stay as they are until every node is embedded by the new embedder")
         return report
+    if not ctx.record.vectors.prepared(ctx.name, embedding):
+        return report  # Nothing has been embedded yet.
     ids, hashes, vectors = ctx.record.vectors.document_summaries(ctx.name, embedding)
     members = [Member(*member) for member in zip(ids, vectors, hashes, strict=True)]
     models = _levels(ctx, stored, members)

@@ -12,11 +12,15 @@ from dagster._serdes import serialize_value
 from overstory.errors import BuildLocked, QuotaExhausted, SettingsError
 from overstory.identity import document_id, shard_key, shard_of
 from pipelines import events
+from pipelines.datasets import build_definitions
+from pipelines.deployment import settings_file
+from pipelines.jobs import build_changed_name
 from pipelines.partitions import SHARD_KEYS, shards
 from tests.llm_behaviors import insufficient_quota, refusal
 from tests.llm_server import LLMServer
 from tests.pipelines.conftest import DATASET, TEXTS, Site, plan
 
+LEVELS = ("documents", "leaves", "document_summaries", "memberships", "cluster_summaries", "index_health")
 SHARDED = ("documents", "leaves", "document_summaries", "cluster_summaries")
 BROKEN = {"broken.pdf": b"\x00\x01\x02 no pdf"}
 
@@ -80,6 +84,15 @@ def test_first_build_makes_every_level(site: Site) -> None:
         "memberships": 1,
         "cluster_summaries": 1,
     }
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_level_can_be_materialized_alone_before_anything_is_built(
+    level: str, site: Site, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OVERSTORY_SETTINGS", str(settings_file(site.settings, site.home)))
+    job = build_definitions(site.settings).resolve_job_def(build_changed_name(DATASET))
+    assert job.execute_in_process(instance=instance, asset_selection=[key(level)]).success
 
 
 def test_second_build_writes_nothing(site: Site) -> None:
