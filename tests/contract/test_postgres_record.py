@@ -241,6 +241,34 @@ def test_the_ledger_adds_up_the_calls_of_a_run(corpus: Corpus) -> None:
     assert corpus.record.db.rows("select sum(usd) from ledger where run_id = 'run 1'") == [(0.5,)]
 
 
+def test_the_ledger_keeps_every_field_of_every_call_in_order(corpus: Corpus) -> None:
+    node = derive_id("node")
+    calls = [
+        Call(node, NodeKind.DOCUMENT_SUMMARY, "new", "model", 2**33, 20, 1, 1.5, "ok"),
+        Call("", "embedding", "edited", "embed", 7, 0, 0.125, 0.25, "http 500"),
+    ]
+    corpus.record.ledger.add(corpus.name, "run", calls)
+
+    assert corpus.record.db.rows(
+        "select node_id::text, kind, cause, model, tokens_in, tokens_out, usd, seconds, outcome from ledger order by id"
+    ) == [
+        (node, "document_summary", "new", "model", 2**33, 20, 1.0, 1.5, "ok"),
+        (None, "embedding", "edited", "embed", 7, 0, 0.125, 0.25, "http 500"),
+    ]
+
+
+def test_a_call_is_in_the_ledger_for_others_as_soon_as_it_was_added(corpus: Corpus) -> None:
+    call = Call("", "embedding", "new", "model", 100, 0, 0.25, 1.5, "ok")
+    corpus.record.ledger.add(corpus.name, "run", [call, call])
+
+    url = corpus.record.db.engine.url.set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(url)
+    with engine.connect() as other:
+        seen = other.execute(sa.text("select count(*) from overstory.ledger")).scalar()
+    engine.dispose()
+    assert seen == 2
+
+
 def test_vectors_come_back_as_they_were_stored(corpus: Corpus) -> None:
     corpus.add("a.md", ["One. ", "Two."])
     corpus.summarize("a.md", "Some text.")
