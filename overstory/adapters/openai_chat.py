@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from overstory.adapters.metering import AttemptError
 from overstory.adapters.openai_endpoint import Endpoint
-from overstory.adapters.openai_errors import translate
 from overstory.replies import Reply
 
 if TYPE_CHECKING:
@@ -79,8 +78,7 @@ class Chat:
             )
 
     def _translated(self, error: Exception) -> Exception:
-        where, model = self._endpoint.base_url, self._endpoint.model
-        return translate(error, where=where, model=model, answered=self._answered, now=self._now())
+        return self._endpoint.translated(error, answered=self._answered, now=self._now())
 
     def _adapt(self, error: Any, parameters: dict[str, Any]) -> bool:
         """Whether the same request may succeed without a parameter that the model does not take."""

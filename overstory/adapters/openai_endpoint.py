@@ -5,9 +5,11 @@ from __future__ import annotations
 import ipaddress
 import os
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from overstory.adapters.openai_errors import translate
 from overstory.errors import ModelRefusedAccess, SettingsError
 
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ class Endpoint:
         except ValueError:
             return host == "localhost" or host.endswith(".localhost")
 
+    @property
+    def key_source(self) -> str:
+        """Where the key comes from, in words for a message; never the key."""
+        return "api_key" if self.api_key else f"the environment variable {self.api_key_env}, which api_key_env names"
+
     def key(self) -> str:
         """The key, from ``api_key`` or the environment; a placeholder for a local server without one.
 
@@ -62,6 +69,11 @@ class Endpoint:
                 hint=f"Set {self.api_key_env}, or name another variable in api_key_env",
             )
         return key or "none"
+
+    def translated(self, error: Exception, *, answered: bool, now: datetime) -> Exception:
+        """What to raise in place of an error of the client; ``answered`` and ``now`` as in ``translate``."""
+        where, source = self.base_url, self.key_source
+        return translate(error, where=where, model=self.model, key_source=source, answered=answered, now=now)
 
     def client(self, connections: int) -> AsyncOpenAI:
         """A client for one event loop that never retries, nor follows a redirect to another host.

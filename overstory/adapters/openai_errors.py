@@ -35,7 +35,7 @@ _SAFE_CODE = re.compile(r"[A-Za-z][A-Za-z_.]{1,47}")
 
 
 def translate(
-    error: Exception, *, where: str, model: str, answered: bool, now: datetime
+    error: Exception, *, where: str, model: str, key_source: str, answered: bool, now: datetime
 ) -> AttemptError | ContextOverflow | QuotaExhausted | ModelRefusedAccess:
     """What to raise in place of ``error``, which came out of the ``openai`` client.
 
@@ -43,13 +43,14 @@ def translate(
         error: An exception of the client, or of its decoding of a reply.
         where: The endpoint's address, for messages.
         model: The model asked for, for messages.
+        key_source: Where the key comes from, for messages: ``the environment variable NAME``; never the key.
         answered: Whether the endpoint has answered any call before.
         now: The time to which an HTTP-date is compared if the reply has no ``Date``.
     """
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        return _of_status(error, where, model, answered, now)
+        return _of_status(error, where, model, key_source, answered, now)
     if isinstance(error, openai.APITimeoutError):
         reached = type(error.__cause__).__name__ == "ReadTimeout"
         return AttemptError("timeout", reached=reached, charged=reached)
@@ -64,7 +65,7 @@ def translate(
     if isinstance(error, openai.APIError | ValueError):
         return AttemptError("malformed reply", charged=True)
     return ModelRefusedAccess(
-        f"The client for {where} cannot sign in ({type(error).__name__})", hint="Check the key's variable"
+        f"The client for {where} cannot sign in ({type(error).__name__})", hint=f"Check the key in {key_source}"
     )
 
 
@@ -82,7 +83,7 @@ def _of_connection(error: Exception, where: str, answered: bool) -> AttemptError
 
 
 def _of_status(
-    error: Any, where: str, model: str, answered: bool, now: datetime
+    error: Any, where: str, model: str, key_source: str, answered: bool, now: datetime
 ) -> AttemptError | ContextOverflow | QuotaExhausted | ModelRefusedAccess:
     status, codes = int(error.status_code), _codes(error)
     if status == 402 or (status in (403, 429) and codes & _QUOTA_CODES):
@@ -94,7 +95,7 @@ def _of_status(
     if _is_overflow(error, status, codes):
         return ContextOverflow(f"A prompt does not fit the window of {model}", hint="Lower window_tokens")
     if status == 401 or 300 <= status < 400 or status in (404, 405) or (status == 403 and not answered):
-        return _refused(status, codes, where, model)
+        return _refused(status, codes, where, model, key_source)
     if codes & {"content_filter", "content_policy_violation"}:
         return AttemptError("content filter", transient=False)
     if status in _TRANSIENT or status >= 500:
@@ -103,10 +104,10 @@ def _of_status(
     return AttemptError(f"http {status}", transient=False)
 
 
-def _refused(status: int, codes: set[str], where: str, model: str) -> ModelRefusedAccess:
+def _refused(status: int, codes: set[str], where: str, model: str, key_source: str) -> ModelRefusedAccess:
     hints = {
-        401: "Set the environment variable that api_key_env names to a valid key",
-        403: "Use a key that may use this model",
+        401: f"Put a valid key into {key_source}",
+        403: f"Put a key that may use this model into {key_source}",
         404: "Correct model or base_url in the settings (base_url usually ends in /v1)",
         405: "Correct base_url in the settings (it usually ends in /v1)",
     }

@@ -263,6 +263,15 @@ def test_lasting_refusal_is_not_asked_again(llm_server: LLMServer, bad: Behavior
     assert len(llm_server.embeddings) == 1
 
 
+def test_refused_key_is_told_by_where_it_came_from(llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", SECRET)
+    llm_server.when("text", error(401))
+    with pytest.raises(ModelRefusedAccess, match="the environment variable MY_KEY"):
+        opened(llm_server, api_key=None, api_key_env="MY_KEY").embed(["text"])
+    with pytest.raises(ModelRefusedAccess, match="Put a valid key into api_key"):
+        opened(llm_server).embed(["text"])
+
+
 def test_neither_key_nor_text_is_in_an_error(llm_server: LLMServer) -> None:
     llm_server.when("text", error(401, message=f"bad key {SECRET} for 'text'"))
     with pytest.raises(ModelRefusedAccess) as caught:

@@ -181,8 +181,8 @@ def test_case_45_run_after_an_empty_account_pays_for_the_rest_only(llm_server: L
 
 
 ACCESS = {
-    "wrong key": (behave.error(401, code="invalid_api_key"), "api_key_env"),
-    "no permission": (behave.error(403, code="model_not_allowed"), "may use this model"),
+    "wrong key": (behave.error(401, code="invalid_api_key"), "the environment variable OPENAI_API_KEY"),
+    "no permission": (behave.error(403, code="model_not_allowed"), "the environment variable OPENAI_API_KEY"),
     "unknown model": (behave.error(404, code="model_not_found"), "Correct model or base_url"),
     "redirect": (behave.error(307, headers={"Location": "http://127.0.0.1:1/v1"}), "redirects elsewhere"),
     "wrong method": (behave.error(405), "base_url"),

@@ -31,7 +31,8 @@ def status_error(status: int, body: Mapping[str, object] = MappingProxyType({}),
 
 
 def translated(error: Exception, *, answered: bool = True) -> Exception:
-    return translate(error, where="http://127.0.0.1:1/v1", model="m", answered=answered, now=NOW)
+    where, source = "http://127.0.0.1:1/v1", "the environment variable MY_KEY"
+    return translate(error, where=where, model="m", key_source=source, answered=answered, now=NOW)
 
 
 def vendor_errors() -> Iterator[type[Exception]]:
@@ -152,3 +153,8 @@ def test_message_of_the_vendor_is_not_passed_on() -> None:
     meanings = [status_error(status, {"message": secret, "code": secret, "type": secret}) for status in range(300, 600)]
 
     assert not any(secret in json.dumps([str(meaning), repr(vars(meaning))]) for meaning in meanings)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_key_is_told_by_the_variable_it_was_read_from(status: int) -> None:
+    assert "the environment variable MY_KEY" in str(status_error(status, answered=False))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from overstory.adapters.embedders.openai_reply import read_tokens, read_vectors
 from overstory.adapters.metering import AttemptError, Clock, Gate, Retries, StoppedError, call_with_retries
 from overstory.adapters.openai_endpoint import Endpoint
-from overstory.adapters.openai_errors import translate
 from overstory.errors import ContextOverflow, EmbeddingError, OverstoryError
 
 if TYPE_CHECKING:
@@ -156,9 +155,8 @@ class BatchEmbedder:
                     model=self.endpoint.model, input=list(batch.texts), encoding_format=encoding, **dimensions
                 )
         except (openai.OpenAIError, ValueError, TimeoutError) as error:
-            where, model = self.endpoint.base_url, self.endpoint.model
             # "from None": a vendor's message may repeat the key or a document's text
-            raise translate(error, where=where, model=model, answered=self.answered, now=self.now()) from None
+            raise self.endpoint.translated(error, answered=self.answered, now=self.now()) from None
 
     def _takes_nothing(self) -> EmbeddingError:
         return EmbeddingError(
