@@ -11,12 +11,17 @@ ROOT = Path(__file__).resolve().parent.parent
 
 SECRET = re.compile(
     r"""(?x)
-    \bsk-(?:proj-|ant-|or-)?[A-Za-z0-9_]{32,}          # model providers
-    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b                    # AWS
-    | \bgh[pousr]_[A-Za-z0-9]{36}\b                    # GitHub
-    | \bxox[abprs]-[A-Za-z0-9-]{20,}                   # Slack
-    | \bAIza[0-9A-Za-z_-]{35}\b                        # Google
+    \bsk-(?=[\w-]*\d)[\w-]{32,}                       # model providers: sk-…, sk-proj-…, sk-ant-…, sk-or-…
+    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b                    # AWS: the id of a key
+    | (?i:aws_?secret_?(?:access_?)?key)\W{1,6}[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])
+    | \bgh[pousr]_[A-Za-z0-9]{36,}                     # GitHub
+    | \bgithub_pat_[A-Za-z0-9_]{50,}
+    | \bxox[a-z]-(?:\d-)?[A-Za-z0-9-]{20,}             # Slack
+    | \bxapp-[A-Za-z0-9-]{20,}
+    | \bhooks\.slack\.com/services/T\w+/B\w+/\w{16,}
+    | \bAIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])         # Google
     | \bhf_[A-Za-z0-9]{34}\b                           # Hugging Face
+    | (?i:\bbearer[ ]+)(?=[\w.~+/-]*\d)[\w.~+/-]{24,}  # whatever is sent as a token: with a digit, so no prose
     | -----BEGIN\ (?:[A-Z]+\ )*PRIVATE\ KEY-----
     """
 )
