@@ -18,8 +18,10 @@ from typing import Any
 
 from overstory.errors import OverstoryError, SettingsError
 from overstory.home import log_folder
+from overstory.server_marker import refuse_served, serving
 from overstory.settings import Settings
 from pipelines import instance as instances
+from pipelines.database_watch import DatabaseWatch
 from pipelines.runs import ADDRESS_FILE
 
 START_SECONDS = 120.0
@@ -27,6 +29,10 @@ STOP_SECONDS = 2.5
 POLL_SECONDS = 0.25
 LOG = "dagster.log"
 SWITCHED_FILE = "switched-on"
+
+
+def _say_nothing(_what: str | None) -> None:
+    """Where nobody waits."""
 
 
 def dev(
@@ -37,6 +43,7 @@ def dev(
     *,
     open_browser: bool = False,
     tell: Callable[[str], object] | None = None,
+    notice: Callable[[str | None], object] = _say_nothing,
 ) -> None:
     """Serve the UI and run schedules and sensors until Ctrl-C.
 
@@ -46,27 +53,36 @@ def dev(
         port: Of the UI.
         host: The address to listen at.
         open_browser: Show the UI in the browser of the desktop.
-        tell: Is given the line that says where the UI is; standard output by default.
+        tell: Is given lines: where the UI is, what becomes of the database; standard output by default.
+        notice: Is told what is waited for, and None when that is over.
 
     Raises:
-        SettingsError: The port is taken.
-        OverstoryError: The server ended by itself.
+        SettingsError: The port is taken, or another process serves this home.
+        OverstoryError: The server ended by itself, or its database was stopped.
     """
+    refuse_served(home)
     _refuse_taken(host, port)
+    tell = tell or _print
     address = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"  # noqa: S104
     environ = dict(os.environ)
     folder = instances.prepare(settings, home, environ)
     log = log_folder(home) / LOG
-    with suppress(KeyboardInterrupt), _interruptible(), _processes(folder, environ, host, port, log) as process:
+    with (
+        suppress(KeyboardInterrupt),
+        _interruptible(),
+        serving(home, address),
+        _processes(folder, environ, host, port, log, notice) as process,
+    ):
         _wait_until_served(process, address, log)
         (folder / ADDRESS_FILE).write_text(address, encoding="utf-8")
         switch_on_new(address, folder / SWITCHED_FILE)
-        (tell or _print)(f"Dagster serves {address} (Ctrl-C ends it; log: {log})")
+        notice(None)
+        tell(f"Dagster serves {address} (Ctrl-C ends it; log: {log})")
         if open_browser:
             import webbrowser
 
             webbrowser.open(address)
-        _watch(process, log)
+        _watch(process, log, DatabaseWatch(home, environ, tell))
 
 
 def _refuse_taken(host: str, port: int) -> None:
@@ -82,7 +98,7 @@ def _refuse_taken(host: str, port: int) -> None:
 
 @contextmanager
 def _processes(
-    folder: Path, environ: dict[str, str], host: str, port: int, log: Path
+    folder: Path, environ: dict[str, str], host: str, port: int, log: Path, notice: Callable[[str | None], object]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Webserver, daemon and code server in a group of their own, ended together."""
     command = [sys.executable, "-m", "dagster", "dev", "-m", "pipelines.definitions", "-h", host, "-p", str(port)]
@@ -99,16 +115,18 @@ def _processes(
     try:
         yield process
     finally:
+        notice("Ending Dagster")
         _end(process)
+        notice(None)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask the group to end, then make it."""
-    with suppress(ProcessLookupError):
+    """Ask the group to end, then make it: at once where somebody presses Ctrl-C again."""
+    with suppress(ProcessLookupError, KeyboardInterrupt):
         os.killpg(process.pid, signal.SIGINT)
-    deadline = time.monotonic() + STOP_SECONDS
-    while time.monotonic() < deadline and _group_lives(process):
-        time.sleep(0.05)
+        deadline = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < deadline and _group_lives(process):
+            time.sleep(0.05)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -134,17 +152,21 @@ def _wait_until_served(process: subprocess.Popen[bytes], address: str, log: Path
     raise OverstoryError(f"Dagster did not answer within {START_SECONDS:.0f} seconds", hint=f"See {log}")
 
 
-def _watch(process: subprocess.Popen[bytes], log: Path) -> None:
+def _watch(process: subprocess.Popen[bytes], log: Path, database: DatabaseWatch) -> None:
     """Wait for Ctrl-C or SIGTERM.
 
     Raises:
-        OverstoryError: The server ended by itself.
+        OverstoryError: The server ended by itself, or its database was stopped.
     """
-    try:
-        process.wait()
-    except KeyboardInterrupt:
-        return
-    raise _ended(log)
+    while True:
+        try:
+            process.wait(database.pause_seconds)
+        except KeyboardInterrupt:
+            return
+        except subprocess.TimeoutExpired:
+            database.look()
+        else:
+            raise _ended(log)
 
 
 @contextmanager

@@ -178,20 +178,25 @@ def forget(
 def dev(
     folder: FolderArgument = None,
     dataset: DatasetOption = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the web page.")] = 3000,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the Dagster UI.")] = 3000,
 ) -> None:
-    """Open Dagster's web page and daemon on this index; Ctrl-C ends them."""
+    """Serve the Dagster UI and run its daemon on this index; Ctrl-C ends them.
+
+    Schedules and sensors are switched on once: they build what changed, and a model that costs money is paid.
+    """
     from overstory.cli import serving
 
     serving.dev(folder, dataset, port)
 
 
 @app.command()
-def stop() -> None:
+def stop(
+    force: Annotated[bool, typer.Option("--force", help="Also while overstory dev or a build uses it.")] = False,
+) -> None:
     """Stop the embedded Postgres; the index stays."""
     from overstory.cli import serving
 
-    serving.stop()
+    serving.stop(force=force)
 
 
 @app.command()

@@ -17,6 +17,7 @@ from overstory.building.health import examine
 from overstory.cli import tables
 from overstory.cli.building import build_dataset
 from overstory.cli.deployment import Deployment
+from overstory.cli.serving import user_of
 from overstory.cli.terminal import one_line
 from overstory.cli.views import status_document
 from overstory.errors import SettingsError
@@ -46,6 +47,7 @@ def run() -> None:
     settings = configuration.load(folder / configuration.FILE_NAME)
     deployment = Deployment(settings, api.home_of(settings))
     dataset = settings.dataset(None)
+    found_running = embedded_postgres.status(deployment.home).pid is not None
     tables.show(f"[bold]1.[/] Building {dataset.name} from {folder.name}/corpus through the Dagster asset graph")
     try:
         tables.build(build_dataset(deployment, dataset))
@@ -57,7 +59,8 @@ def run() -> None:
             for question in load_questions(folder / "gold.json"):
                 _answer(record, dataset, question)
     finally:
-        embedded_postgres.stop(deployment.home)
+        if not found_running and not user_of(deployment.home):
+            embedded_postgres.stop(deployment.home)
     _farewell(folder, time.monotonic() - started)
 
 

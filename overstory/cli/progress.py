@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+    from rich.status import Status
 
 
 class Bars:
@@ -47,6 +48,41 @@ class Bars:
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(_words(stage), total=total)
         self._progress.update(self._tasks[stage], completed=done, total=total)
+
+
+class Notice:
+    """Says on standard error what is being waited for: a spinner on a terminal, else a line.
+
+    Use as a context manager; call it with what is waited for, or with None when that is over.
+    """
+
+    def __init__(self) -> None:
+        self._spinner: Status | None = None
+
+    def __enter__(self) -> Notice:
+        """Nothing is shown yet."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the spinner away."""
+        self(None)
+
+    def __call__(self, what: str | None) -> None:
+        """Show what is waited for from now on."""
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+        if what is None:
+            return
+        if not sys.stderr.isatty():
+            sys.stderr.write(f"{what} …\n")
+            return
+        from rich.console import Console
+
+        self._spinner = Console(stderr=True).status(f"{what} …")
+        self._spinner.start()
 
 
 def _progress() -> Progress:

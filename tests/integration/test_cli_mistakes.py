@@ -53,14 +53,14 @@ MISTAKES: Sequence[tuple[Sequence[str], str, str]] = (
     (["search", " \t"], "The query is empty", "Ask a question"),
     (["search", "x", "-d", "nope"], "no dataset 'nope'", "docs"),
     (["search", "x", "--leaves", "0", "--summaries", "0"], "0 leaves and 0 summaries", "at least one"),
-    (["search", "x", "--leaves", "many"], "--leaves", "overstory --help"),
+    (["search", "x", "--leaves", "many"], "--leaves", "overstory search --help"),
     (["show", "ffffffff"], "no node 'ffffffff'", "Give an id"),
     (["show", ""], "no node ''", "Give an id"),
     (["show", "a\nb.md"], "no node 'a", "Give an id"),
     (["status", "nowhere.md"], "no document 'nowhere.md'", "Give its path"),
     (["build", "docs", "--document", "nowhere.md"], "no document 'nowhere.md'", "Give its path"),
     (["build", "docs", "-d", "Not A Name"], "Not A Name", "README"),
-    (["dev", "docs", "--port", "99999"], "--port", "overstory --help"),
+    (["dev", "docs", "--port", "99999"], "--port", "overstory dev --help"),
 )
 
 

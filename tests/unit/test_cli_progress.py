@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from overstory.cli.progress import Bars
+from overstory.cli.progress import Bars, Notice
 
 
 def test_without_a_terminal_each_stage_is_a_line_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,3 +17,11 @@ def test_without_a_stage_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> 
     with Bars():
         pass
     assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_terminal_a_notice_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Notice() as notice:
+        notice("Starting Dagster")
+        notice(None)
+        notice("Ending Dagster")
+    assert capsys.readouterr() == ("", "Starting Dagster …\nEnding Dagster …\n")

@@ -3,10 +3,11 @@
 from overstory.adapters.embedded_postgres.server import (
     ServerAddress,
     ServerStatus,
+    connected,
     remove,
     start,
     status,
     stop,
 )
 
-__all__ = ["ServerAddress", "ServerStatus", "remove", "start", "status", "stop"]
+__all__ = ["ServerAddress", "ServerStatus", "connected", "remove", "start", "status", "stop"]

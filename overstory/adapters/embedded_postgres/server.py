@@ -27,7 +27,12 @@ from overstory.adapters.embedded_postgres.processes import (
 from overstory.errors import EmbeddedServerError, SettingsError
 from overstory.home import create_home
 
-__all__ = ["ServerAddress", "ServerStatus", "remove", "start", "status", "stop"]
+__all__ = ["ServerAddress", "ServerStatus", "connected", "remove", "start", "status", "stop"]
+
+_OTHERS = """
+select application_name from pg_stat_activity
+where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+"""
 
 SILENCE_SECONDS = 5.0
 """How long a live server may say nothing at all, not even that it starts, before it is ended and started anew."""
@@ -45,6 +50,8 @@ class ServerStatus:
     """As in ``18.4``; empty if it does not answer."""
     socket_dir: str
     """Empty if it does not run."""
+    crashed: bool = False
+    """It does not run, and nobody has stopped it."""
 
 
 def start(home: Path, *, timeout_seconds: float = 60) -> ServerAddress:
@@ -89,8 +96,21 @@ def status(home: Path) -> ServerStatus:
         postmaster = find_postmaster(layout.data) if layout else None
     data = layout.data if layout else None
     if postmaster is None:
-        return ServerStatus(None, data, "", "")
+        return ServerStatus(None, data, "", "", crashed=data is not None and (data / "postmaster.pid").exists())
     return ServerStatus(postmaster.pid, data, _version(postmaster), postmaster.socket_dir)
+
+
+def connected(home: Path) -> tuple[str, ...]:
+    """Names of the programs that are connected to our database of ``home``, empty for those that gave none.
+
+    Raises:
+        EmbeddedServerError: The folder cannot be read.
+    """
+    with _translated(home):
+        if (address := _answering(find_layout(home))) is None:
+            return ()
+        with psycopg.connect(address.libpq_url, autocommit=True) as connection:
+            return tuple(name for (name,) in connection.execute(_OTHERS))
 
 
 def remove(home: Path) -> None:
