@@ -13,7 +13,7 @@ from overstory.chunking.titles import MOST_TITLE_CHARS, first_heading, front_mat
 from overstory.errors import ExtractionError
 from overstory.normalization import decode, detector, normalize
 
-EXTRACTION_VERSION = "1"
+EXTRACTION_VERSION = "2"
 """Raised when our own code would make another text or title of the same bytes: every document is then read again."""
 
 MAX_BYTES = 50_000_000

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 from xml.parsers.expat import ExpatError
 
+from overstory.adapters.pages import markdown
 from overstory.errors import ExtractionError
 from overstory.extraction import DOCX, EPUB, HTML, PDF, Extracted
 from overstory.normalization import decode
@@ -30,7 +31,6 @@ _DECLARED = re.compile(rb"(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding
 _DECLARED_WITHIN = 1024
 """Bytes in which a page has to declare its encoding (HTML Standard, section 4.2.5.4)."""
 _TITLE = re.compile(r"<(?:\w+:)?title[^>]*>(.*?)</(?:\w+:)?title\s*>", re.I | re.S)
-_EMPTY_IMAGE = re.compile(r"!\[([^\]]*)\]\(\s*(?:data:[^)]*)?\)")
 _WRAPPED_HYPHEN = re.compile("[\ufffe\x02]\r?\n?")
 """How pdfium spells a hyphen at which it saw a word wrapped."""
 _NO_TITLE = {"untitled", "(anonymous)", "(unspecified)", "untitled document"}
@@ -61,7 +61,7 @@ class LibraryExtractor:
 def _read_html(name: str, raw: bytes) -> tuple[str, str]:
     match = _DECLARED.search(raw[:_DECLARED_WITHIN])
     page = decode(raw, name=f"'{name}'", declared=match[1].decode("ascii") if match else "")
-    return _markdown(page), _first(_TITLE, page)
+    return markdown(page), _first(_TITLE, page)
 
 
 def _read_pdf(_: str, raw: bytes) -> tuple[str, str]:
@@ -87,7 +87,7 @@ def _read_docx(_: str, raw: bytes) -> tuple[str, str]:
     converted = mammoth.convert_to_html(io.BytesIO(raw), style_map=_STYLES, convert_image=without_images)
     with zipfile.ZipFile(io.BytesIO(raw)) as package:
         core = package.read("docProps/core.xml") if "docProps/core.xml" in package.namelist() else b""
-    return _markdown(converted.value), _first(_TITLE, core.decode("utf-8", "replace"))
+    return markdown(converted.value), _first(_TITLE, core.decode("utf-8", "replace"))
 
 
 def _read_epub(name: str, raw: bytes) -> tuple[str, str]:
@@ -119,16 +119,6 @@ def _recipe(media_type: str) -> str:
 
 
 _READERS: dict[str, _Read] = {HTML: _read_html, PDF: _read_pdf, DOCX: _read_docx, EPUB: _read_epub}
-
-
-def _markdown(page: str) -> str:
-    from html_to_markdown import ConversionError, ConversionOptions, convert
-
-    try:
-        content = convert(page, ConversionOptions(extract_metadata=False)).content or ""
-    except ConversionError as error:
-        raise ValueError(str(error)) from error
-    return _EMPTY_IMAGE.sub(r"\1", content)
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
