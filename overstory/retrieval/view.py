@@ -98,7 +98,7 @@ class Viewer:
         Raises:
             SettingsError: Several nodes' ids begin so.
         """
-        found = self.store.identify(self.dataset, name.strip())
+        found = self.store.identify(self.dataset, name) or self.store.identify(self.dataset, name.strip())
         if len(found) > 1:
             raise SettingsError(
                 f"'{name}' is the beginning of {len(found)} or more ids",
