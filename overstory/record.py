@@ -251,6 +251,10 @@ class Leaves(Protocol):
         """Store new leaves, switch the versions to current and drop leaves that none holds; returns those dropped."""
         ...
 
+    def sizes(self, dataset: str, shards: Collection[int] | None = None) -> dict[int, int]:
+        """How many leaves there are of each number of tokens."""
+        ...
+
     def language(self, dataset: str) -> str | None:
         """The language that the words of all leaves and summaries are indexed in; None where that is not known."""
         ...
@@ -286,7 +290,7 @@ class Summaries(Protocol):
         ...
 
     def facts_kept(self, dataset: str, kind: NodeKind, shards: Collection[int] | None = None) -> list[tuple[int, int]]:
-        """(facts of the source, those kept) of each usable summary of a kind over documents."""
+        """(facts of the source, those kept) of each usable summary of a kind."""
         ...
 
     def save(self, dataset: str, rows: Sequence[SummaryRow], language: str) -> None:

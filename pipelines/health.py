@@ -65,8 +65,7 @@ def metadata(health: Health) -> dict[str, dg.MetadataValue]:
             [(_name(level), str(level.level), *(f"{n:,}" for n in states(level).values())) for level in health.levels],
         ),
     }
-    # A picture in one color says nothing, and drawing takes longer than the whole examination.
-    if any(level.total != level.fresh or level.orphaned for level in health.levels):
+    if health.levels:
         shown["picture"] = plots.stacked_bars({_name(level): states(level) for level in health.levels})
     return shown
 
@@ -86,26 +85,38 @@ def _name(level: LevelHealth) -> str:
     return level.kind.value.replace("_", " ")
 
 
-def facts_kept(ctx: BuildContext, shards: list[int], *, changed: bool) -> dict[str, dg.MetadataValue]:
-    """The share of the sources' facts that document summaries keep, with a picture when they ``changed``.
+def facts_kept(ctx: BuildContext, kind: NodeKind, shards: list[int]) -> dict[str, dg.MetadataValue]:
+    """The share of their sources' facts that summaries of a kind keep, with a picture.
 
-    A document without facts has no share and stands in no average.
+    A source without facts has no share and stands in no average.
     """
-    found = ctx.record.summaries.facts_kept(ctx.name, NodeKind.DOCUMENT_SUMMARY, shards)
+    found = ctx.record.summaries.facts_kept(ctx.name, kind, shards)
     shares = [100 * kept / facts for facts, kept in found if facts]
     shown: dict[str, dg.MetadataValue] = {"summaries without facts": dg.MetadataValue.int(len(found) - len(shares))}
     if shares:
         shown["facts kept, average %"] = dg.MetadataValue.float(round(sum(shares) / len(shares), 1))
-        if changed:
-            bins = [5.0 * step for step in range(21)]
-            shown["facts kept"] = plots.histogram(
-                shares, "% of a source's facts that its summary keeps", "documents", bins
-            )
+        bins = [5.0 * step for step in range(21)]
+        shown["facts kept"] = plots.histogram(shares, "% of a source's facts that its summary keeps", "sources", bins)
     return shown
 
 
-def cluster_sizes(ctx: BuildContext, *, changed: bool) -> dict[str, dg.MetadataValue]:
-    """How many members the clusters have, with a picture when they ``changed``."""
+def leaf_sizes(ctx: BuildContext, shards: list[int]) -> dict[str, dg.MetadataValue]:
+    """How many tokens the leaves have, with a picture."""
+    found = ctx.record.leaves.sizes(ctx.name, shards)
+    number = sum(found.values())
+    if not number:
+        return {}
+    tokens = sum(size * count for size, count in found.items())
+    shown: dict[str, dg.MetadataValue] = {
+        "tokens of leaves": dg.MetadataValue.int(tokens),
+        "tokens of a leaf, average": dg.MetadataValue.float(round(tokens / number, 1)),
+    }
+    sizes = [size for size, count in sorted(found.items()) for _ in range(count)]
+    return {**shown, "leaf sizes": plots.histogram(sizes, "tokens of a leaf", "leaves")}
+
+
+def cluster_sizes(ctx: BuildContext) -> dict[str, dg.MetadataValue]:
+    """How many members the clusters have, with a picture."""
     sizes = [
         len(tree.members)
         for level in ctx.record.clusters.levels(ctx.name)
@@ -113,10 +124,8 @@ def cluster_sizes(ctx: BuildContext, *, changed: bool) -> dict[str, dg.MetadataV
     ]
     if not sizes:
         return {"clusters": dg.MetadataValue.int(0)}
-    shown: dict[str, dg.MetadataValue] = {
+    return {
         "clusters": dg.MetadataValue.int(len(sizes)),
         "members on average": dg.MetadataValue.float(round(sum(sizes) / len(sizes), 1)),
+        "cluster sizes": plots.histogram(sizes, "members of a cluster", "clusters"),
     }
-    if changed:
-        shown["cluster sizes"] = plots.histogram(sizes, "members of a cluster", "clusters")
-    return shown

@@ -10,13 +10,16 @@ from pathlib import Path
 import dagster as dg
 
 from overstory import api
-from overstory.adapters.database_url import database_url, sqlalchemy_url
+from overstory.adapters.database_url import database_url, in_schema, sqlalchemy_url
 from overstory.home import HOME_VARIABLE, dagster_home
 from overstory.settings import Settings
 from pipelines.deployment import SETTINGS_VARIABLE, settings_file
 
 URL_VARIABLE = "OVERSTORY_DAGSTER_URL"
 """Dagster's spelling of the database address; never written into a file, since it may hold a password."""
+
+SCHEMA = "dagster"
+"""Of Dagster's tables: by itself it would take the schema of the role's name, which may be that of the index."""
 
 CONFIGURATION = f"""\
 # Written by Overstory at every start: change overstory.toml or the environment instead.
@@ -85,7 +88,11 @@ def prepare(settings: Settings, home: Path, environ: MutableMapping[str, str] = 
         StoreUnavailable: The database does not answer: Dagster itself would try for half a minute, then end with a
             stack trace.
     """
-    api.open_record(home, environ).close()
+    record = api.open_record(home, environ)
+    try:
+        record.make_schema(SCHEMA)
+    finally:
+        record.close()
     folder = dagster_home(home)
     path = folder / "dagster.yaml"
     if not path.exists() or path.read_text(encoding="utf-8") != CONFIGURATION:
@@ -95,7 +102,7 @@ def prepare(settings: Settings, home: Path, environ: MutableMapping[str, str] = 
     environ["DAGSTER_HOME"] = str(folder)
     environ[HOME_VARIABLE] = str(home)
     environ[SETTINGS_VARIABLE] = str(settings_file(settings, home))
-    environ[URL_VARIABLE] = sqlalchemy_url(database_url(environ, home), "psycopg2")
+    environ[URL_VARIABLE] = in_schema(sqlalchemy_url(database_url(environ, home), "psycopg2"), SCHEMA)
     return folder
 
 

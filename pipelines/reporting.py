@@ -3,26 +3,63 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 
 from overstory.building.report import Problem, StageReport, Tally
+from overstory.building.shard_states import ShardState
 from overstory.identity import shard_key
 from pipelines.events import ShardResult
 
+CLUSTERS = "cluster_summaries"
+LISTED_OWNERS = 10
+"""Ids of documents or clusters at each shard of each build; the count has them all."""
 LISTED = 50
 """Failures that a table names; the count has them all."""
 
 
-def shard_results(report: StageReport, versions: Mapping[int, str], shards: Collection[int]) -> list[ShardResult]:
+def shard_results(report: StageReport, states: Mapping[int, ShardState]) -> list[ShardResult]:
     """What became of each shard, in order."""
-    return [_shard_result(shard, report.shards.get(shard, Tally()), versions[shard]) for shard in sorted(shards)]
+    return [_shard_result(shard, report, state) for shard, state in sorted(states.items())]
 
 
-def _shard_result(shard: int, tally: Tally, version: str) -> ShardResult:
-    nodes = tally.written + tally.unchanged + tally.failed
-    return ShardResult(shard_key(shard), version, {"status": _status(tally), **counts(tally)}, nodes, tally.failed)
+def _shard_result(shard: int, report: StageReport, state: ShardState) -> ShardResult:
+    tally = report.shards.get(shard, Tally())
+    metadata = {
+        "status": dg.MetadataValue.text(_status(tally)),
+        **counts(tally),
+        "nodes": dg.MetadataValue.int(state.nodes),
+        "staleness rate": dg.MetadataValue.float(round(state.staleness, 4)),
+        "seconds": dg.MetadataValue.float(round(report.seconds, 3)),
+        **owners(report.stage, state),
+    }
+    return ShardResult(
+        shard_key(shard), state.version, metadata, tally.written + tally.unchanged + tally.failed, tally.failed
+    )
+
+
+def owners(stage: str, state: ShardState) -> dict[str, dg.MetadataValue]:
+    """Whose nodes they are: the number, and the first ids, to be asked for by ``overstory status`` or ``show``."""
+    what = "clusters" if stage == CLUSTERS else "documents"
+    shown: dict[str, dg.MetadataValue] = {what: dg.MetadataValue.int(len(state.owners))}
+    if not state.owners:
+        return shown
+    lines = [f"- `{owner}`" for owner in state.owners[:LISTED_OWNERS]]
+    if more := len(state.owners) - len(lines):
+        lines.append(f"- and {more:,} more")
+    command = "overstory show" if stage == CLUSTERS else "overstory status"
+    return {**shown, "ids": dg.MetadataValue.md("\n".join([*lines, "", f"`{command} ID` tells more"]))}
+
+
+def sizes(states: Mapping[int, ShardState]) -> dict[str, dg.MetadataValue]:
+    """Nodes of all shards of the run, and how many are behind."""
+    nodes = sum(state.nodes for state in states.values())
+    behind = sum(state.behind for state in states.values())
+    return {
+        "nodes": dg.MetadataValue.int(nodes),
+        "staleness rate": dg.MetadataValue.float(round(behind / nodes if nodes else 0.0, 4)),
+    }
 
 
 def counts(tally: Tally, *, every: bool = False) -> dict[str, dg.MetadataValue]:

@@ -53,6 +53,16 @@ def sqlalchemy_url(url: str, driver: Driver) -> str:
     return _with_scheme(url, f"postgresql+{driver}")
 
 
+def in_schema(url: str, schema: str) -> str:
+    """``url`` whose connections make and find tables in ``schema``, after whatever options it has already."""
+    option = f"-csearch_path%3D{schema}"
+    base, _, query = url.partition("?")
+    parts = query.split("&") if query else []
+    others = [part for part in parts if not part.startswith("options=")]
+    options = "%20".join([part.removeprefix("options=") for part in parts if part not in others] + [option])
+    return f"{base}?{'&'.join([*others, f'options={options}'])}"
+
+
 def _with_scheme(url: str, scheme: str) -> str:
     rest, found = _SCHEME.subn("", url.strip())
     if not found:

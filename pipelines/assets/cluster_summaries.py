@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from overstory.nodes import NodeKind
+from pipelines import health
 from pipelines.assets.stage import MARKS, Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
@@ -22,11 +24,12 @@ def cluster_summaries_asset(dataset: str, summarizer: str) -> dg.AssetsDefinitio
     @level(dataset, after=AFTER, kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
     def cluster_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
         from overstory.building.cluster_summaries import summarize_clusters
-        from overstory.building.data_versions import cluster_versions
+        from overstory.building.shard_states import cluster_states
 
         with opened(context, deployment) as stage:
             report = finished(summarize_clusters(stage.ctx, stage.shards))
-            versions = cluster_versions(stage.ctx, stage.shards)
-        yield from told(context, report, versions)
+            states = cluster_states(stage.ctx, stage.shards)
+            kept = health.facts_kept(stage.ctx, NodeKind.CLUSTER_SUMMARY, stage.shards)
+        yield from told(context, report, states, kept)
 
     return cluster_summaries

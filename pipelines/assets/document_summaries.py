@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from overstory.nodes import NodeKind
 from pipelines import health
 from pipelines.assets.stage import MARKS, Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
@@ -17,13 +18,13 @@ def document_summaries_asset(dataset: str, summarizer: str) -> dg.AssetsDefiniti
 
     @level(dataset, after=("leaves",), kinds={MARKS[summarizer], "postgres"}, description=DESCRIPTION, sharded=True)
     def document_summaries(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
-        from overstory.building.data_versions import summary_versions
         from overstory.building.document_summaries import summarize_documents
+        from overstory.building.shard_states import summary_states
 
         with opened(context, deployment) as stage:
             report = finished(summarize_documents(stage.ctx, stage.shards))
-            versions = summary_versions(stage.ctx, stage.shards)
-            kept = health.facts_kept(stage.ctx, stage.shards, changed=report.total.written > 0)
-        yield from told(context, report, versions, kept)
+            states = summary_states(stage.ctx, stage.shards)
+            kept = health.facts_kept(stage.ctx, NodeKind.DOCUMENT_SUMMARY, stage.shards)
+        yield from told(context, report, states, kept)
 
     return document_summaries

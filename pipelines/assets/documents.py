@@ -16,12 +16,12 @@ def documents_asset(dataset: str) -> dg.AssetsDefinition:
 
     @level(dataset, after=(), kinds={"file", "postgres"}, description=DESCRIPTION, sharded=True)
     def documents(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
-        from overstory.building.data_versions import document_versions
         from overstory.building.documents import sync_documents
+        from overstory.building.shard_states import document_states
 
         with opened(context, deployment) as stage:
             report = finished(sync_documents(stage.ctx, stage.shards))
-            versions = document_versions(stage.ctx, stage.shards)
-        yield from told(context, report, versions)
+            states = document_states(stage.ctx, stage.shards)
+        yield from told(context, report, states)
 
     return documents

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from pipelines import health
 from pipelines.assets.stage import Result, finished, level, opened, told
 from pipelines.resources.deployment import Deployment
 
@@ -17,12 +18,13 @@ def leaves_asset(dataset: str) -> dg.AssetsDefinition:
 
     @level(dataset, after=("documents",), kinds={"python", "postgres"}, description=DESCRIPTION, sharded=True)
     def leaves(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
-        from overstory.building.data_versions import leaf_versions
         from overstory.building.leaves import cut_leaves
+        from overstory.building.shard_states import leaf_states
 
         with opened(context, deployment) as stage:
             report = finished(cut_leaves(stage.ctx, stage.shards))
-            versions = leaf_versions(stage.ctx, stage.shards)
-        yield from told(context, report, versions)
+            states = leaf_states(stage.ctx, stage.shards)
+            sizes = health.leaf_sizes(stage.ctx, stage.shards)
+        yield from told(context, report, states, sizes)
 
     return leaves

@@ -17,14 +17,13 @@ def memberships_asset(dataset: str) -> dg.AssetsDefinition:
 
     @level(dataset, after=("document_summaries",), kinds={"numpy", "postgres"}, description=DESCRIPTION)
     def memberships(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
-        from overstory.building.data_versions import membership_version
         from overstory.building.memberships import update_memberships
+        from overstory.building.shard_states import membership_version
 
         with opened(context, deployment) as stage:
             report = finished(update_memberships(stage.ctx))
             version = membership_version(stage.ctx)
-            total = report.total
-            sizes = health.cluster_sizes(stage.ctx, changed=bool(total.written or total.deleted))
+            sizes = health.cluster_sizes(stage.ctx)
         yield dg.MaterializeResult(metadata=reporting.overview(report, sizes), data_version=dg.DataVersion(version))
 
     return memberships

@@ -26,6 +26,7 @@ from pipelines.resources.deployment import Deployment
 if TYPE_CHECKING:
     from overstory.building.context import BuildContext
     from overstory.building.report import StageReport
+    from overstory.building.shard_states import ShardState
 
 OWNER = "team:retrieval"
 
@@ -144,14 +145,14 @@ def finished(report: StageReport) -> StageReport:
 def told(
     context: dg.AssetExecutionContext,
     report: StageReport,
-    versions: Mapping[int, str],
+    states: Mapping[int, ShardState],
     more: Mapping[str, dg.MetadataValue] | None = None,
 ) -> Iterator[Result]:
     """The result of a sharded asset, then the events of its shards and of the whole: the last event counts."""
-    results = reporting.shard_results(report, versions, versions)
+    results = reporting.shard_results(report, states)
     events.report_checks(context, results)
     yield dg.MaterializeResult(
         metadata=reporting.stage_metadata(report), check_results=[events.check_result(context.asset_key, results)]
     )
     events.report_shards(context, results)
-    events.report_whole(context, reporting.overview(report, more))
+    events.report_whole(context, reporting.overview(report, {**reporting.sizes(states), **(more or {})}))

@@ -9,7 +9,11 @@ import dagster as dg
 import pytest
 
 from overstory.building.report import StageReport, Tally
+from overstory.building.shard_states import ShardState
+from overstory.identity import document_id, shard_key, shard_of
 from pipelines import plots, reporting
+from tests.pipelines.conftest import DATASET, Site
+from tests.pipelines.test_build import SHARDED, materialization, whole
 
 MOST_BYTES = 6_000
 STATES = {"fresh": 7, "stale": 2, "missing": 1, "failed": 1, "orphaned": 1}
@@ -81,3 +85,74 @@ def test_a_stage_tells_the_same_numbers_with_and_without_calls(calls: int) -> No
 
 def test_a_shard_without_calls_keeps_no_zeros_of_them() -> None:
     assert "calls" not in reporting.counts(Tally(written=1))
+
+
+SHARD_NUMBERS = (
+    "nodes written",
+    "nodes unchanged",
+    "nodes deleted",
+    "nodes failed",
+    "nodes",
+    "staleness rate",
+    "seconds",
+)
+
+
+@pytest.mark.parametrize("level", SHARDED)
+def test_every_shard_shows_its_numbers(level: str, site: Site, instance: dg.DagsterInstance) -> None:
+    site.build()
+    shown = materialization(instance, level, "05").metadata
+    assert {name: type(shown[name].value) for name in SHARD_NUMBERS} == {
+        name: float if name in ("staleness rate", "seconds") else int for name in SHARD_NUMBERS
+    }
+
+
+@pytest.mark.parametrize("level", ["documents", "leaves", "document_summaries"])
+def test_shard_lists_its_documents(level: str, site: Site, instance: dg.DagsterInstance) -> None:
+    site.build()
+    document = document_id(DATASET, "plans/plan-2.md")
+    shown = materialization(instance, level, shard_key(shard_of(document))).metadata
+    assert shown["documents"].value == 1
+    assert document in str(shown["ids"].value)
+
+
+def test_shard_lists_no_more_ids_than_fit() -> None:
+    state = ShardState(owners=[f"{n:032}" for n in range(200)])
+    listed = str(reporting.owners("documents", state)["ids"].value)
+    assert listed.count("- `") == reporting.LISTED_OWNERS
+    assert f"and {200 - reporting.LISTED_OWNERS} more" in listed
+
+
+@pytest.mark.parametrize(
+    ("level", "picture"),
+    [
+        ("leaves", "leaf sizes"),
+        ("document_summaries", "facts kept"),
+        ("memberships", "cluster sizes"),
+        ("cluster_summaries", "facts kept"),
+        ("index_health", "picture"),
+    ],
+)
+def test_level_shows_a_picture(level: str, picture: str, site: Site, instance: dg.DagsterInstance) -> None:
+    site.build()
+    assert svg(str(whole(instance, level)[picture])).tag.endswith("svg")
+
+
+def test_dagster_keeps_no_text_and_no_path_of_a_document(site: Site, instance: dg.DagsterInstance) -> None:
+    from overstory import api
+
+    site.write({"secret-name.md": "# Zanzibar\n\nThe quarterly fee is $1,234 since 2025-02-01.\n"})
+    site.build()
+    site.build(documents=["secret-name.md"])
+    record = api.open_record(site.home)
+    tables = [name for (name,) in record.db.rows("select tablename from pg_tables where schemaname = 'dagster'")]
+    words = ("secret-name", "Zanzibar", "quarterly fee", "1,234")
+    found = {
+        (table, word)
+        for table in tables
+        for word in words
+        if record.db.rows(f"select 1 from dagster.{table} t where t::text like :word limit 1", word=f"%{word}%")
+    }
+    record.close()
+    assert "event_logs" in tables
+    assert found == set()

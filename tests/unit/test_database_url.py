@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from overstory.adapters.database_url import database_url, libpq_url, masked, sqlalchemy_url
+from overstory.adapters.database_url import database_url, in_schema, libpq_url, masked, sqlalchemy_url
 from overstory.adapters.embedded_postgres import ServerAddress
 from overstory.errors import SettingsError
 
@@ -71,3 +71,16 @@ def test_the_address_of_a_server_is_spelled_for_each_client() -> None:
     address = ServerAddress("/run/x")
     rest = ":///overstory?host=/run/x&port=5432&user=overstory"
     assert [address.libpq_url, address.sqlalchemy_url("psycopg")] == [f"postgresql{rest}", f"postgresql+psycopg{rest}"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", "options=-csearch_path%3Ddagster"),
+        ("sslmode=require", "sslmode=require&options=-csearch_path%3Ddagster"),
+        ("options=-cwork_mem%3D1MB&a=b", "a=b&options=-cwork_mem%3D1MB%20-csearch_path%3Ddagster"),
+    ],
+)
+def test_schema_is_added_to_the_options(query: str, expected: str) -> None:
+    base = "postgresql+psycopg2://host/base"
+    assert in_schema(f"{base}?{query}" if query else base, "dagster") == f"{base}?{expected}"

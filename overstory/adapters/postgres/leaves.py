@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from overstory.adapters.postgres.database import Database
+from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
 from overstory.identity import DocumentId, NodeId, VersionId
 from overstory.record import CutVersion
 
@@ -23,6 +23,11 @@ _SECTION = (
     ("version_id", "ordinal", "first_leaf", "last_leaf", "heading", "child_hash"),
     ("uuid", "int4", "int4", "int4", "text", "text"),
 )
+
+_SIZES = f"""
+select l.tokens, count(*) from leaf l join document d on d.id = l.document_id
+where d.dataset = :dataset and {IN_SHARDS} group by l.tokens
+"""
 
 _CLEAR = """
 delete from {table} using document_version v
@@ -109,6 +114,10 @@ class PostgresLeaves:
             # The leaves rebuild the text; a version that was replaced before it was cut has one to forget, too.
             db.run(_FORGET_TEXTS, ids=ids)
             return [(NodeId(leaf), DocumentId(document)) for leaf, document in db.rows(_ORPHANS, ids=ids)]
+
+    def sizes(self, dataset: str, shards: Collection[int] | None = None) -> dict[int, int]:
+        """How many leaves there are of each number of tokens."""
+        return {tokens: count for tokens, count in self.db.rows(_SIZES, dataset=dataset, shards=listed(shards))}
 
     def language(self, dataset: str) -> str | None:
         """The language that the words of all leaves and summaries are indexed in; None where that is not known."""

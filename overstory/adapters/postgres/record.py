@@ -100,6 +100,11 @@ class PostgresRecord:
         with self.db.transaction() as db:
             yield PostgresRecord(db)
 
+    def make_schema(self, name: str) -> None:
+        """Make room in the database for the tables of another program."""
+        if not self.db.rows("select 1 from pg_namespace where nspname = :name", name=name):
+            self.db.run(f'create schema if not exists "{name}"')
+
     def hold(self, run_id: str | None = None) -> AbstractContextManager[PostgresHold]:
         """What a run holds until the block ends: that it lives, and the datasets that it takes."""
         return hold(self.db, run_id)

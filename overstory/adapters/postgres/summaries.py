@@ -79,10 +79,11 @@ from summary s join document d on d.id = s.document_id
 where s.dataset = :dataset and {which}
 """
 
-_FACTS_KEPT = f"""
+_FACTS_KEPT = """
 select cast(s.fact_check ->> 'facts' as int), cast(s.fact_check ->> 'kept' as int)
-from summary s join document d on d.id = s.document_id
-where s.dataset = :dataset and s.kind = :kind and s.failure is null and s.fact_check is not null and {IN_SHARDS}
+from summary s left join document d on d.id = s.document_id left join cluster c on c.id = s.cluster_id
+where s.dataset = :dataset and s.kind = :kind and s.failure is null and s.fact_check is not null
+  and (cast(:shards as int[]) is null or coalesce(d.shard, c.shard) = any(cast(:shards as int[])))
 """
 
 _ANSWERS = """
@@ -132,7 +133,7 @@ class PostgresSummaries:
         return {NodeId(node): text for node, text in found}
 
     def facts_kept(self, dataset: str, kind: NodeKind, shards: Collection[int] | None = None) -> list[tuple[int, int]]:
-        """(facts of the source, those kept) of each usable summary of a kind over documents."""
+        """(facts of the source, those kept) of each usable summary of a kind."""
         found = self.db.rows(_FACTS_KEPT, dataset=dataset, kind=kind.value, shards=listed(shards))
         return [(facts, kept) for facts, kept in found]
 
