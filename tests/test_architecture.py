@@ -96,7 +96,7 @@ def test_importing_overstory_loads_no_number_crunching_and_no_adapter() -> None:
 
 def test_the_command_line_loads_nothing_heavy_before_a_command_needs_it() -> None:
     loaded = loaded_by("import overstory.cli")
-    assert tops(loaded) & {"pandas", "sklearn", "matplotlib", "great_expectations", "dagster", "openai"} == set()
+    assert tops(loaded) & {"pandas", "sklearn", "great_expectations", "dagster", "openai"} == set()
 
 
 def test_relative_and_local_imports_are_seen() -> None:

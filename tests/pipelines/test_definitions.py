@@ -84,7 +84,6 @@ def test_definitions_load_nothing_heavy(tmp_path: Path) -> None:
         "sklearn",
         "pandas",
         "numpy",
-        "matplotlib",
         "wordllama",
         "great_expectations",
         "openai",
