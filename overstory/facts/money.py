@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from overstory.facts import normalizing
 from overstory.facts.amounts import limit_before
@@ -15,6 +16,8 @@ from overstory.facts.vocabulary import CURRENCY_CODES, CURRENCY_SYMBOLS, DOLLAR_
 _AMOUNT = re.compile(
     rf"(?P<number>{NUMBER})(?:[ \t\n-]*(?P<scale>thousand|million|billion|trillion|mn|bn|[kKmMBbT])\b)?", re.ASCII
 )
+_MOST_DIGITS = 24
+"""Of an amount in two parts: ``Decimal`` is exact up to 28."""
 _CODE = re.compile(r"[A-Z]{3}")
 
 
@@ -34,8 +37,15 @@ def _amount(surface: str, found: list[re.Match[str]]) -> str:
     second = found[1]
     last = _scaled(second["number"], second["scale"])
     if not surface[first.end() : second.start()].strip():
-        return str(int(_scaled(first["number"], first["scale"])) + int(last))
+        return _sum(_scaled(first["number"], first["scale"]), last)
     return f"{_scaled(first['number'], first['scale'] or second['scale'])}..{last}"
+
+
+def _sum(first: str, last: str) -> str:
+    """Two normalized numbers added exactly, or side by side where they are too long to be an amount."""
+    if len(first) + len(last) > _MOST_DIGITS:
+        return f"{first} {last}"
+    return normalizing.number(f"{Decimal(first) + Decimal(last):f}")
 
 
 def _scaled(number: str, scale: str | None) -> str:

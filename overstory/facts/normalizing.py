@@ -26,12 +26,15 @@ def number(text: str) -> str:
 
 
 def scaled(text: str, factor: int) -> str:
-    """A number times a factor, exactly: ``3.4`` and ``10**6`` give ``3400000``."""
+    """A number times a power of ten, exactly: ``3.4`` and ``10**6`` give ``3400000``.
+
+    Only the point moves, so that a number of any length takes time that grows with its length alone.
+    """
     whole, _, fraction = text.replace(",", "").replace(" ", "").partition(".")
-    units = str(int(whole + fraction) * factor).rjust(len(fraction) + 1, "0")
-    if not fraction:
-        return units
-    return f"{units[: -len(fraction)]}.{units[-len(fraction) :]}".rstrip("0").rstrip(".")
+    zeros = len(str(factor)) - 1
+    moved, rest = fraction[:zeros].ljust(zeros, "0"), fraction[zeros:].rstrip("0")
+    units = (whole + moved).lstrip("0") or "0"
+    return f"{units}.{rest}" if rest else units
 
 
 def spelled(text: str) -> int:
@@ -40,6 +43,8 @@ def spelled(text: str) -> int:
     for word in re.split(r"[\s-]+", text.lower()):
         if word in SCALES:
             factor = SCALES[word]
+            if factor <= current:  # hundred hundred: no number, and a long run of them would have no end of digits
+                total, current = total + current, 0
             current = max(current, 1) * factor
             if factor > 100:
                 total, current = total + current, 0

@@ -265,3 +265,23 @@ def test_labeled_passages_are_read_with_recall_and_precision_of_95_percent() -> 
                 found += 1
     assert found / wanted >= 0.95
     assert found / extracted >= 0.95
+
+
+ENDLESS = {
+    "dollars": "$" + "1" * 5_000,
+    "dollars in words": "$" + "1" * 5_000 + " million",
+    "unit": "1" * 5_000 + " GB",
+    "fraction": "1." + "1" * 5_000 + " GB",
+    "percent": "1" * 5_000 + "%",
+    "two parts": "$" + "1" * 5_000 + " thousand 5 million",
+    "words": "one " + "hundred " * 5_000 + "dollars",
+}
+
+
+@pytest.mark.parametrize("how", ENDLESS)
+def test_number_of_thousands_of_digits_is_read_like_any_other(how: str) -> None:
+    assert len(extract(ENDLESS[how])) >= 1
+
+
+def test_amount_in_two_parts_may_have_a_fraction() -> None:
+    assert [fact.value for fact in extract("It cost $1.2345 thousand 2 million.")] == ["USD 2001234.5"]
