@@ -5,13 +5,16 @@ UV := .tools/bin/uv
 # Nothing here may fetch an interpreter: setup uses one that is installed.
 export UV_PYTHON_DOWNLOADS := never
 
-.PHONY: help setup check test test-llm bench demo dev clean
+.PHONY: help setup weaviate check test test-llm bench demo dev clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Make .venv with the locked packages; quick when nothing changed
 	@scripts/setup
+
+weaviate: setup ## Compile the Weaviate server that the tests of that store start; skipped without Go
+	@scripts/weaviate
 
 check: setup ## Lint, format, types, lock file, secrets
 	$(PY) -m ruff check .

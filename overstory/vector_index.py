@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
 from overstory.errors import EmbeddingError
-from overstory.identity import DocumentId, NodeId
+from overstory.identity import DocumentId, NodeId, summary_id
 from overstory.nodes import NodeKind
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ class VectorIndexes(Protocol):
     def open(self, space: Space) -> VectorIndex:
         """The index of a space, made if there is none.
 
-        One with an older schema is migrated: entries that lack what the new schema needs are removed, so that they
-        count as missing and are embedded again.
+        One with an older schema is migrated. A chunk summary whose leaf is not in the index is removed then: it counts
+        as missing and is embedded again.
 
         Raises:
             RecordTooNew: A newer program made it.
@@ -229,6 +229,13 @@ def _ids(entry: Entry) -> Iterable[tuple[str, str]]:
         yield "document_id", entry.document_id
     if entry.original_chunk_id is not None:
         yield "original_chunk_id", entry.original_chunk_id
+
+
+def originals(chunk_summaries: Collection[NodeId], leaves: Iterable[NodeId]) -> dict[NodeId, NodeId]:
+    """The leaf of each chunk summary, by its id, which is made of the leaf's; none where the leaf is not given."""
+    wanted = frozenset(chunk_summaries)
+    derived = ((summary_id(NodeKind.CHUNK_SUMMARY, leaf), leaf) for leaf in leaves) if wanted else ()
+    return {summary: leaf for summary, leaf in derived if summary in wanted}
 
 
 def is_id(value: str) -> bool:
