@@ -91,7 +91,7 @@ class Call:
 
 @runtime_checkable
 class Metered(Protocol):
-    """An embedder whose calls belong into the ledger."""
+    """An embedder whose calls belong into the ledger, or a summarizer that may end without an outcome for some."""
 
     def take_calls(self) -> list[Call]:
         """The calls since this was last asked, failed ones included; each is handed out once."""

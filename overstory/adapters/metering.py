@@ -33,7 +33,8 @@ class AttemptError(Exception):
         retry_after_seconds: The endpoint's wish not to be asked sooner, by anyone.
         congested: Whether the endpoint said that it is asked too much.
         reached: Whether the endpoint saw the call at all.
-        charged: Whether it may charge for the call's input.
+        charged: Whether it may charge for the call's input: it was at work when the answer was given up or lost.
+        usage: Input and output tokens that it says it has used.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class AttemptError(Exception):
         congested: bool = False,
         reached: bool = True,
         charged: bool = False,
+        usage: tuple[int, int] | None = None,
     ) -> None:
         self.outcome = outcome
         self.transient = transient
@@ -52,6 +54,7 @@ class AttemptError(Exception):
         self.congested = congested
         self.reached = reached
         self.charged = charged
+        self.usage = usage
         super().__init__(outcome)
 
 

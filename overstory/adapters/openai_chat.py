@@ -102,9 +102,10 @@ def read(completion: Any) -> ChatReply:
     choices = getattr(completion, "choices", None)
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = getattr(choice, "message", None)
-    if message is None:
-        raise AttemptError("malformed reply", charged=True)
     usage = getattr(completion, "usage", None)
+    if message is None:
+        used = (_tokens(usage, "prompt_tokens") or 0, _tokens(usage, "completion_tokens") or 0)
+        raise AttemptError("malformed reply", usage=used)
     reply = Reply(
         text=_text(getattr(message, "content", None)),
         finish_reason=str(getattr(choice, "finish_reason", None) or "stop"),

@@ -16,7 +16,7 @@ from overstory.adapters.openai_endpoint import Endpoint
 from overstory.adapters.openai_session import Session
 from overstory.identity import recipe_hash
 from overstory.nodes import NodeKind
-from overstory.ports import StoreOutcomes, SummaryRequest, Tokenizer
+from overstory.ports import Call, StoreOutcomes, SummaryRequest, Tokenizer
 from overstory.prompts import DEFAULT_TEMPLATE, PromptTemplate
 from overstory.settings import Prices
 from overstory.summarizing import Window, expected
@@ -87,6 +87,7 @@ class OpenAISummarizer:
         self._pace = (requests_per_minute, tokens_per_minute)
         self._seed = seed
         self._clock, self._sleep, self._now = clock, sleep, now
+        self._lost: list[Call] = []
 
     def __repr__(self) -> str:
         """The address and the model, never the key."""
@@ -107,6 +108,11 @@ class OpenAISummarizer:
         """
         return expected(request, self._template, Window(self._window_tokens), self._tokenizer.count)
 
+    def take_calls(self) -> list[Call]:
+        """Calls that no outcome tells of, because the run ended before there was one; each is handed out once."""
+        calls, self._lost = self._lost, []
+        return calls
+
     def summarize_many(self, requests: Iterable[SummaryRequest], store: StoreOutcomes) -> None:
         """Write all summaries; ``requests`` is read, and ``store`` called, in the calling thread.
 
@@ -125,12 +131,14 @@ class OpenAISummarizer:
 
     def _run(self, requests: Iterator[SummaryRequest], store: StoreOutcomes) -> None:
         client = self._endpoint.client(self.concurrency)
+        session = self._session(client)
         with LoopThread() as thread:
             try:
-                run_in_flight(requests, self._session(client), store, limit=self.concurrency, thread=thread)
+                run_in_flight(requests, session, store, limit=self.concurrency, thread=thread)
             finally:
                 thread.cancel_all()
                 thread.run(client.close())
+                self._lost += session.lost
 
     def _session(self, client: AsyncOpenAI) -> Session:
         requests_per_minute, tokens_per_minute = self._pace

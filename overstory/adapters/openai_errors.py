@@ -6,6 +6,7 @@ status and its short codes are.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -63,10 +64,15 @@ def translate(
     if isinstance(error, openai.ContentFilterFinishReasonError):
         return AttemptError("content filter", transient=False)
     if isinstance(error, openai.APIError | ValueError):
-        return AttemptError("malformed reply", charged=True)
+        return AttemptError("malformed reply", charged=_is_cut_completion(error))
     return ModelRefusedAccess(
         f"The client for {where} cannot sign in ({type(error).__name__})", hint=f"Check the key in {key_source}"
     )
+
+
+def _is_cut_completion(error: Exception) -> bool:
+    """Whether what could not be decoded began as a completion does; a web page has cost nothing."""
+    return isinstance(error, json.JSONDecodeError) and '"choices"' in error.doc
 
 
 def _of_connection(error: Exception, where: str, answered: bool) -> AttemptError | ModelRefusedAccess:

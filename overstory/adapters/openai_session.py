@@ -15,7 +15,11 @@ from overstory.settings import Prices
 from overstory.summarizing import Ask, Count, Overflow, Window, advance, within_limit, write
 
 UNANSWERED_IN_A_ROW = 10
-"""So many requests without any answer in between end the run: the endpoint is down, or refuses them all."""
+"""So many requests refused without any answer in between end the run: the endpoint refuses them all."""
+
+FAULTS_IN_A_ROW = 3
+"""So many requests that used up their attempts without any answer in between end the run: the endpoint is at fault,
+not one of the documents. Each has been asked ``max_attempts`` times by then."""
 
 DRAIN_SECONDS = 10.0
 """How long answers that are under way, and paid for, are waited for when the run has to stop."""
@@ -38,8 +42,11 @@ class Session:
     model: str
     prices: Prices
     clock: Clock
+    lost: list[Call] = field(default_factory=list)
+    """Calls of requests that end without an outcome, because the run ends."""
     _tasks: set[asyncio.Task[object]] = field(default_factory=set)
     _unanswered: int = 0
+    _faults: int = 0
 
     async def __call__(self, item: SummaryRequest) -> SummaryOutcome:
         """What became of ``item``; raises only what ends the whole run."""
@@ -73,6 +80,9 @@ class Session:
                 step = advance(writing, await self._answer(request, step, calls))
         except _UnansweredError as unanswered:
             step = Verdict("", str(unanswered))
+        except BaseException:
+            self.lost += calls
+            raise
         return SummaryOutcome(request.key, step.text, step.failure, tuple(calls))
 
     async def _answer(self, request: SummaryRequest, ask: Ask, calls: list[Call]) -> Verdict | Overflow:
@@ -91,7 +101,7 @@ class Session:
         except ModelError as error:
             self._note_unanswered(error)
             raise _UnansweredError(str(error.attributes["outcome"])) from error
-        self._unanswered = 0
+        self._unanswered = self._faults = 0
         return reply
 
     async def _attempt(self, request: SummaryRequest, ask: Ask, calls: list[Call]) -> Verdict:
@@ -104,10 +114,17 @@ class Session:
             answer = await self.chat.ask(ask.prompt, ask.max_tokens)
         except AttemptError as failure:
             if failure.reached:
-                meter(failure.outcome, ask.tokens if failure.charged else 0)
+                meter(failure.outcome, *(failure.usage or (ask.tokens if failure.charged else 0, 0)))
             raise
         except ContextOverflow:
             meter("context overflow")
+            raise
+        except (QuotaExhausted, ModelRefusedAccess) as error:
+            if "status" in error.attributes:  # or the endpoint was never reached
+                meter(f"http {error.attributes['status']}")
+            raise
+        except asyncio.CancelledError:
+            meter("abandoned")
             raise
         verdict = within_limit(judge(answer.reply, ask.question), ask, self.count)
         meter(verdict.failure or "ok", *self._usage(ask, answer))
@@ -136,21 +153,31 @@ class Session:
 
     def _note_unanswered(self, error: ModelError) -> None:
         """End the run when the endpoint has stopped answering, or asks to be left alone for long."""
-        self._unanswered += 1
         wait = error.attributes.get("retry_after_seconds")
         if isinstance(wait, float) and wait > self.retries.longest_pause_seconds:
             raise error
-        if self._unanswered < UNANSWERED_IN_A_ROW:
-            return
-        outcome = error.attributes["outcome"]
         if isinstance(error, ModelUnavailable):
-            raise ModelUnavailable(
-                f"{self._unanswered} requests in a row got no answer of {self.model}: {outcome}",
-                hint="Run the same command when the endpoint answers: it goes on where it stopped",
+            self._faults += 1
+            if self._faults >= FAULTS_IN_A_ROW:
+                raise self._at_fault(str(error.attributes["outcome"]))
+            return
+        self._unanswered += 1
+        if self._unanswered >= UNANSWERED_IN_A_ROW:
+            outcome = error.attributes["outcome"]
+            raise ModelRefusedAccess(
+                f"{self.model} refused {self._unanswered} requests in a row: {outcome}",
+                hint="Check the model, its parameters and the prompt in the settings",
                 outcome=outcome,
             )
-        raise ModelRefusedAccess(
-            f"{self.model} refused {self._unanswered} requests in a row: {outcome}",
-            hint="Check the model, its parameters and the prompt in the settings",
+
+    def _at_fault(self, outcome: str) -> ModelUnavailable:
+        hints = {
+            "malformed reply": "Check base_url (it usually ends in /v1): what answers there is no model",
+            "http 429": "Run the same command later, it goes on where it stopped; or lower requests_per_minute",
+            "timeout": "Raise timeout_seconds or lower concurrency, then run it again: it goes on where it stopped",
+        }
+        return ModelUnavailable(
+            f"{self._faults} requests in a row got no answer of {self.model}: {outcome}",
+            hint=hints.get(outcome, "Run the same command when the endpoint answers: it goes on where it stopped"),
             outcome=outcome,
         )

@@ -12,10 +12,11 @@ from overstory.building.budget import Reservations, exhausted
 from overstory.building.context import BuildContext
 from overstory.building.embedding import embed
 from overstory.building.report import StageReport
+from overstory.errors import BuildInterrupted, ModelError
 from overstory.freshness import Cause, judge
 from overstory.identity import NodeId, content_hash, with_parameters
 from overstory.nodes import NodeState
-from overstory.ports import SummaryOutcome, SummaryRequest
+from overstory.ports import Metered, SummaryOutcome, SummaryRequest
 from overstory.record import StoredSummary, SummaryRow, VectorRow
 from overstory.sizes import parameters, size
 from overstory.tree import LeafRange, Recipes, Target
@@ -138,7 +139,11 @@ class Maker:
         self._total = len(work)
         remaining = iter(work)
         while True:
-            self.ctx.summarizer.summarize_many(self._requests(remaining), self.store)
+            try:
+                self.ctx.summarizer.summarize_many(self._requests(remaining), self.store)
+            except (ModelError, BuildInterrupted, KeyboardInterrupt):
+                self._keep_lost_calls()
+                raise
             if self._held:
                 free, self._held = self._held, []
                 self.store(free)
@@ -153,6 +158,12 @@ class Maker:
             price = self._reserved.dearest(request_for(self._asked[0], self.ctx))
             if not self._reserved.covers(price):
                 raise exhausted(self.ctx, price)
+
+    def _keep_lost_calls(self) -> None:
+        """Enter calls that end without an outcome, such as the one that was refused, into the ledger."""
+        calls = self.ctx.summarizer.take_calls() if isinstance(self.ctx.summarizer, Metered) else []
+        if calls:
+            self.ctx.record.ledger.add(self.ctx.name, self.ctx.run_id, calls)
 
     def _requests(self, remaining: Iterator[Work]) -> Iterator[SummaryRequest]:
         """Requests that need the summarizer and that the budget covers."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from overstory.adapters.openai_client import OpenAISummarizer
-from overstory.adapters.openai_session import UNANSWERED_IN_A_ROW
+from overstory.adapters.openai_session import FAULTS_IN_A_ROW, UNANSWERED_IN_A_ROW
 from overstory.errors import ModelRefusedAccess, ModelUnavailable, OverstoryError, QuotaExhausted, SettingsError
 from overstory.ports import SummaryOutcome
 from tests import llm_behaviors as behave
@@ -242,6 +242,82 @@ def test_endpoint_that_answers_nothing_ends_the_run_after_a_few_requests(
         summarize(summarizer(llm_server, concurrency=2, max_attempts=2), *many(1_000))
 
     assert len(llm_server.chats) <= (UNANSWERED_IN_A_ROW + 2) * 2
+
+
+FAULTY = {
+    "page": (behave.html(200), "base_url"),
+    "http 500": (behave.error(500), "goes on where it stopped"),
+    "http 429": (behave.rate_limited(0.01), "goes on where it stopped"),
+}
+
+
+@pytest.mark.parametrize("how", FAULTY)
+def test_endpoint_at_fault_ends_the_run_before_every_document_is_tried(llm_server: LLMServer, how: str) -> None:
+    llm_server.default, advice = FAULTY[how]
+
+    with pytest.raises(ModelUnavailable, match=advice):
+        summarize(summarizer(llm_server, concurrency=2, max_attempts=3), *many(50))
+
+    assert len(llm_server.chats) <= (FAULTS_IN_A_ROW + 1) * 3
+
+
+def test_requests_that_fail_alone_between_answers_do_not_end_the_run(llm_server: LLMServer) -> None:
+    for bad in range(0, 10, 2):
+        llm_server.when(f"Release {bad}.0", behave.error(500))
+
+    outcomes = summarize(summarizer(llm_server, concurrency=1, max_attempts=2), *many(10))
+
+    assert [outcome.failure for outcome in outcomes] == ["http 500", ""] * 5
+
+
+def test_web_page_is_not_booked_as_paid_input(llm_server: LLMServer) -> None:
+    llm_server.next(behave.html(200))
+
+    [outcome] = summarize(summarizer(llm_server))
+
+    assert [(call.outcome, call.tokens_in > 0) for call in outcome.calls] == [("malformed reply", False), ("ok", True)]
+
+
+def test_usage_of_a_reply_without_a_message_is_booked(llm_server: LLMServer) -> None:
+    llm_server.next(behave.raw(b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}'))
+
+    [outcome] = summarize(summarizer(llm_server))
+
+    assert (outcome.calls[0].tokens_in, outcome.calls[0].tokens_out) == (5, 2)
+
+
+ENDING = {
+    "http 401": behave.error(401),
+    "http 402": behave.error(402),
+    "http 403": behave.error(403),
+    "http 404": behave.error(404),
+    "http 302": behave.error(302, headers={"Location": "http://127.0.0.1:1/v1"}),
+    "http 429": behave.insufficient_quota(),
+}
+
+
+@pytest.mark.parametrize("status", ENDING)
+def test_call_that_ends_the_run_is_handed_out_for_the_ledger(llm_server: LLMServer, status: str) -> None:
+    llm_server.default = ENDING[status]
+    model = summarizer(llm_server, concurrency=1)
+
+    with pytest.raises(OverstoryError):
+        summarize(model, *many(5))
+
+    calls = model.take_calls()
+    assert [(call.outcome, call.tokens_in, call.usd) for call in calls] == [(status, 0, 0.0)]
+    assert len(llm_server.chats) == 1
+    assert model.take_calls() == []
+
+
+def test_call_that_asks_for_too_long_a_pause_is_handed_out_for_the_ledger(llm_server: LLMServer) -> None:
+    llm_server.default = behave.rate_limited(1e9)
+    model = summarizer(llm_server, concurrency=1)
+
+    with pytest.raises(ModelUnavailable):
+        summarize(model, *many(5))
+
+    assert [call.outcome for call in model.take_calls()] == ["http 429"] * len(llm_server.chats)
 
 
 def test_answer_under_way_is_kept_when_another_request_ends_the_run(llm_server: LLMServer) -> None:

@@ -71,7 +71,7 @@ class Dearest:
 
     def __call__(self, call: behaviors.Call) -> behaviors.Response:
         self.seen[call.prompt_hash] += 1
-        return behaviors.html()(call) if self.seen[call.prompt_hash] % 2 else cut_off(call)
+        return behaviors.drops(call) if self.seen[call.prompt_hash] % 2 else cut_off(call)
 
 
 def test_free_build_needs_no_budget(bench: Workbench) -> None:

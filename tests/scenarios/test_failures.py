@@ -331,3 +331,20 @@ def test_second_build_at_once_is_refused_and_nothing_is_torn(bench: Workbench) -
         pass
     with bench.record.lock("docs"):
         bench.build()
+
+
+@pytest.mark.parametrize(
+    "behavior", [behaviors.error(401), behaviors.insufficient_quota()], ids=["wrong key", "no quota"]
+)
+def test_ledger_holds_every_call_that_reached_the_endpoint_even_those_that_end_the_build(
+    llm_bench: Workbench, llm_server: LLMServer, behavior: behaviors.Behavior
+) -> None:
+    llm_bench.settings["chunking"] = SMALL_LEAVES
+    llm_bench.fill({f"{n}.md": document("music", n, paragraphs=6) for n in range(6)})
+    llm_server.default = behavior
+    with pytest.raises((ModelRefusedAccess, QuotaExhausted)):
+        llm_bench.build()
+    assert llm_bench.value("select count(*) from ledger") == len(llm_server.chats) > 0
+    assert llm_bench.value("select sum(tokens_in) from ledger") == 0
+    llm_server.reset()
+    llm_bench.build()
