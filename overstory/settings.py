@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from overstory.errors import SettingsError
 from overstory.patterns import EVERYTHING, flaw
 from overstory.prompts import PromptTemplate
+from overstory.setting_problems import first_problem
 
 FILE_NAME = "overstory.toml"
 
@@ -278,7 +279,7 @@ def _dataset(name: str, table: object, folder: Path | None) -> Dataset:
     try:
         dataset = Dataset.model_validate(_tuples({"name": name, **table}))
     except ValidationError as error:
-        raise SettingsError(_first_problem(error, where), hint="See README.md, Settings") from error
+        raise SettingsError(first_problem(error, where, Dataset), hint="See README.md, Settings") from error
     if folder is None:
         return dataset
     written = Path(dataset.source).expanduser()
@@ -300,15 +301,6 @@ def _tuples(table: Mapping[str, Any]) -> dict[str, Any]:
     if result.get("summarizer") == {}:
         del result["summarizer"]
     return result
-
-
-def _first_problem(error: ValidationError, where: str) -> str:
-    problem = error.errors()[0]
-    steps = [str(step) for step in problem["loc"] if step not in ("extractive", "openai")]
-    path = ".".join([where, *steps])
-    if problem["type"] == "extra_forbidden":
-        return f"Unknown setting '{path}'"
-    return f"Setting '{path}' is wrong: {problem['msg']}"
 
 
 def for_folder(folder: Path, name: str | None = None) -> Settings:
