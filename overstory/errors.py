@@ -64,6 +64,8 @@ class SettingsError(OverstoryError, Terminal):
 class SourceError(OverstoryError, Terminal):
     """A source folder is missing, unreadable or not a folder."""
 
+    exit_status = 2
+
 
 class ExtractionError(OverstoryError, Terminal):
     """One document cannot be turned into text."""

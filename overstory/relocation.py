@@ -41,7 +41,9 @@ def settle_source(record: Record, dataset: Dataset) -> str | None:
     raise SettingsError(
         f"Dataset '{dataset.name}' is built from {known}, not from {dataset.source}",
         hint=f"If that folder has moved here: overstory build {dataset.source} --dataset {dataset.name} --moved; "
-        "if it is another one, give it another name with --dataset",
+        "if it is another one, give it another name with --dataset"
+        if Path(dataset.source).exists()
+        else f"There is nothing at {dataset.source}: correct 'source' in overstory.toml, or name the right folder",
     )
 
 

@@ -128,17 +128,20 @@ def status(
     dataset: DatasetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how fresh the index is, level by level, or one document's state."""
+    """Say how fresh each index is, level by level, or one document's state."""
     from overstory.cli import reading
 
-    reading.status(document, dataset, as_json=as_json)
+    if document is not None:
+        reading.status(document, dataset, as_json=as_json)
+    elif worst := reading.overview(dataset, as_json=as_json):
+        raise typer.Exit(worst)
 
 
 @app.command()
 def search(
     query: Annotated[str, typer.Argument(help="A question in plain words.")],
     dataset: DatasetOption = None,
-    leaves: Annotated[int | None, typer.Option(min=0, max=100, help="Slots for passages.")] = None,
+    leaves: Annotated[int | None, typer.Option(min=0, max=100, help="Slots for leaves.")] = None,
     summaries: Annotated[int | None, typer.Option(min=0, max=100, help="Slots for summaries.")] = None,
     as_json: JsonOption = False,
 ) -> None:

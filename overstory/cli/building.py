@@ -65,11 +65,11 @@ def run(folder: Path | None, dataset: str | None, documents: Sequence[str], said
             if not as_json:
                 tables.build(done[-1])
     if as_json:
-        _print_json(done, alone=len(chosen) == 1)
+        print_json(done, alone=len(chosen) == 1)
     return max([error.exit_status for error in errors] or [PARTIAL if any(d.partial for d in done) else 0])
 
 
-def _print_json(documents: Sequence[BaseModel], *, alone: bool) -> None:
+def print_json(documents: Sequence[BaseModel], *, alone: bool) -> None:
     """One document as it is; those of several datasets as an array."""
     if alone:
         for document in documents:
@@ -100,4 +100,4 @@ def plan(folder: Path | None, dataset: str | None, *, moved: bool, as_json: bool
         if not as_json:
             tables.plan(planned[-1])
     if as_json:
-        _print_json(planned, alone=len(chosen) == 1)
+        print_json(planned, alone=len(chosen) == 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from overstory import api
 from overstory import settings as configuration
-from overstory.errors import SettingsError
+from overstory.errors import SettingsError, SourceError
 from overstory.settings import Dataset, Settings
 
 if TYPE_CHECKING:
@@ -39,13 +39,23 @@ def for_build(folder: Path | None, dataset: str | None) -> tuple[Deployment, lis
 
     Raises:
         SettingsError: There is neither a settings file nor a folder.
-        SourceError: A folder is not there.
+        SourceError: None of the folders is there; what some lack, their own builds say.
     """
     settings, chosen = _chosen(folder, dataset)
-    for one in chosen:
+    missing = [error for one in chosen if (error := _missing(one)) is not None]
+    if len(missing) == len(chosen):
         # Before a home is made and a database started for it.
-        api.open_source(one).check()
+        raise missing[0]
     return Deployment(settings, api.home_of(settings)), chosen
+
+
+def _missing(dataset: Dataset) -> SourceError | None:
+    """Why the dataset's folder cannot be used."""
+    try:
+        api.open_source(dataset).check()
+    except SourceError as error:
+        return error
+    return None
 
 
 def _chosen(folder: Path | None, dataset: str | None) -> tuple[Settings, list[Dataset]]:
@@ -72,23 +82,35 @@ def _settings_of_folder(folder: Path, dataset: str | None) -> Settings:
 
 @contextmanager
 def for_reading(dataset: str | None) -> Iterator[tuple[Deployment, Dataset, PostgresRecord]]:
-    """What ``status``, ``search`` and ``show`` work on: a dataset of the settings file, or of the user's own record.
+    """What ``search`` and ``show`` work on: a dataset of the settings file, or of the user's own record.
 
     Raises:
         SettingsError: There is no such dataset, or there are several and none was named.
+    """
+    with for_overview(dataset) as (deployment, chosen, record):
+        # One of several has to be named.
+        yield deployment, chosen[0] if len(chosen) == 1 else deployment.settings.dataset(dataset), record
+
+
+@contextmanager
+def for_overview(dataset: str | None) -> Iterator[tuple[Deployment, list[Dataset], PostgresRecord]]:
+    """What ``status`` works on: as for reading, but all datasets where none is named.
+
+    Raises:
+        SettingsError: There is no such dataset.
     """
     found = configuration.find_file(Path.cwd())
     if found is not None:
         settings = configuration.load(found)
         deployment = Deployment(settings, api.home_of(settings))
-        chosen = settings.dataset(dataset)
+        chosen = [settings.dataset(dataset)] if dataset else list(settings.datasets)
         with deployment.record() as record:
             yield deployment, chosen, record
         return
     deployment = Deployment(Settings(datasets=()), api.home_of(Settings(datasets=())))
     with deployment.record() as record:
         settings = _recorded(record, dataset)
-        yield Deployment(settings, deployment.home), settings.dataset(dataset), record
+        yield Deployment(settings, deployment.home), list(settings.datasets), record
 
 
 def _recorded(record: PostgresRecord, dataset: str | None) -> Settings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from string import hexdigits
 
 from pydantic import BaseModel
 
@@ -10,23 +10,46 @@ from overstory import api
 from overstory.building.context import BuildContext
 from overstory.building.health import examine, examine_document
 from overstory.cli import pages, tables
-from overstory.cli.deployment import Deployment, for_reading
+from overstory.cli.building import print_json
+from overstory.cli.deployment import Deployment, for_overview, for_reading
 from overstory.cli.documents import DocumentStatusDocument, NodeStateDocument, StatusDocument
+from overstory.cli.terminal import complain
 from overstory.cli.views import node_document, search_document, status_document
 from overstory.deletions import note
 from overstory.errors import SettingsError
 from overstory.identity import shard_key
+from overstory.server_marker import server_of
 from overstory.settings import Dataset
 
+ID_DIGITS = 4
+"""Of an id's beginning at least."""
 
-def status(document: str | None, dataset: str | None, *, as_json: bool) -> None:
-    """Print how fresh a dataset's index is, or one document's."""
+_NODE_HINT = "Give an id, the beginning of one, or a document's path: 'overstory search' prints them"
+
+
+def overview(dataset: str | None, *, as_json: bool) -> int:
+    """Print how fresh the index of every dataset is, or of the one that is named; returns the exit status."""
+    found: list[StatusDocument] = []
+    worst = 0
+    with for_overview(dataset) as (_, chosen, record):
+        for one in chosen:
+            try:
+                found.append(_dataset_status(api.open_dataset(one, record)))
+            except SettingsError as error:
+                complain(f"{one.name}: {error}" if len(chosen) > 1 else str(error))
+                worst = error.exit_status
+            else:
+                if not as_json:
+                    tables.status(found[-1])
+    if as_json:
+        print_json(found, alone=len(chosen) == 1)
+    return worst
+
+
+def status(document: str, dataset: str | None, *, as_json: bool) -> None:
+    """Print the state of a document's nodes."""
     with for_reading(dataset) as (deployment, chosen, record):
         ctx = api.open_dataset(chosen, record)
-        if document is None:
-            found = _dataset_status(ctx)
-            _print_json(found) if as_json else tables.status(found)
-            return
         (identifier,) = api.choose_documents(ctx, [document])
         health = examine_document(ctx, identifier)
     if health is None:
@@ -49,7 +72,10 @@ def status(document: str | None, dataset: str | None, *, as_json: bool) -> None:
         last_run_status=last[1],
         last_run_url=last[2],
     )
-    _print_json(one) if as_json else tables.document_status(one)
+    if as_json:
+        _print_one(one)
+    else:
+        tables.document_status(one, served=server_of(deployment.home) is not None)
 
 
 def _dataset_status(ctx: BuildContext) -> StatusDocument:
@@ -71,7 +97,7 @@ def search(query: str, dataset: str | None, leaves: int | None, summaries: int |
     with for_reading(dataset) as (_, chosen, record):
         result = api.search(record, chosen, query, leaves=leaves, summaries=summaries)
     if as_json:
-        _print_json(search_document(chosen.name, result))
+        _print_one(search_document(chosen.name, result))
     else:
         pages.search(result)
 
@@ -83,13 +109,18 @@ def show(node: str, dataset: str | None, *, as_json: bool) -> None:
     if view is None:
         raise SettingsError(
             f"Dataset '{chosen.name}' has no node '{node}'",
-            hint="Give an id, the beginning of one, or a document's path: 'overstory search' prints them",
+            hint=f"Give at least {ID_DIGITS} digits of its id" if _too_short(node) else _NODE_HINT,
         )
     if as_json:
-        _print_json(node_document(chosen.name, view))
+        _print_one(node_document(chosen.name, view))
     else:
         pages.node(view)
 
 
-def _print_json(document: BaseModel) -> None:
-    sys.stdout.write(document.model_dump_json(indent=2) + "\n")
+def _too_short(node: str) -> bool:
+    """Whether this may be the beginning of an id, but too little of one."""
+    return 0 < len(node.strip()) < ID_DIGITS and set(node.strip().lower()) <= set(hexdigits)
+
+
+def _print_one(document: BaseModel) -> None:
+    print_json([document], alone=True)

@@ -166,6 +166,10 @@ def forgotten(document: ForgottenDocument, source: str) -> None:
 
 def status(document: StatusDocument) -> None:
     """Node states by level, and what has been spent."""
+    if not document.documents:
+        show(f"{document.dataset}: no documents have been built yet. Run: overstory build")
+        problems((), document.notes)
+        return
     head = f"{document.dataset}: {document.documents:,} documents"
     table = _table("level", "kind", "fresh", "stale", "missing", "failed", "orphaned", "staleness", title=head)
     for level in document.levels:
@@ -178,7 +182,7 @@ def status(document: StatusDocument) -> None:
     show(table)
     window = duration(document.staleness_window_seconds) if document.staleness_window_seconds else "none"
     show(
-        f"staleness {document.staleness_rate:.1%}   window {window}   coverage {document.coverage:.1%}",
+        f"staleness rate {document.staleness_rate:.1%}   staleness window {window}   coverage {document.coverage:.1%}",
         f"spent so far: {document.calls:,} calls, {document.tokens_in:,} tokens in, "
         f"{document.tokens_out:,} out, {money(document.spent_usd)}",
     )
@@ -187,8 +191,13 @@ def status(document: StatusDocument) -> None:
     problems((), document.notes)
 
 
-def document_status(document: DocumentStatusDocument) -> None:
-    """One document: where it is, the state of its nodes, and the run that last touched it."""
+def document_status(document: DocumentStatusDocument, *, served: bool) -> None:
+    """One document: where it is, the state of its nodes, and the run that last touched it.
+
+    Args:
+        document: What to show.
+        served: Whether the Dagster UI is there to show the run.
+    """
     show(
         f"[bold]{escape(one_line(document.path))}[/]",
         f"document {document.document_id}   shard {document.shard}   {document.leaves:,} leaves",
@@ -200,6 +209,8 @@ def document_status(document: DocumentStatusDocument) -> None:
         table.add_row(str(node.level), words(node.kind), node.state, node.cause or "", node.node_id)
     show(table)
     if document.last_run_id:
-        show(f"last run {document.last_run_id} {document.last_run_status}: {document.last_run_url}")
+        show(f"last run {document.last_run_id}: {document.last_run_status}")
+        where = f"in the Dagster UI: {document.last_run_url}"
+        show(where if served else f"{where} (start it with 'overstory dev')")
     else:
         show("no run of this shard is known to Dagster")

@@ -62,8 +62,8 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 
 MISTAKES: Sequence[tuple[Sequence[str], int, str]] = (
-    (["build", "nowhere"], 1, "nowhere does not exist"),
-    (["build", "file.txt"], 1, "is not a folder"),
+    (["build", "nowhere"], 2, "nowhere does not exist"),
+    (["build", "file.txt"], 2, "is not a folder"),
     (["build"], 2, "no overstory.toml"),
     (["build", "--nope"], 2, "--nope"),
     (["nope"], 2, "nope"),

@@ -56,6 +56,7 @@ MISTAKES: Sequence[tuple[Sequence[str], str, str]] = (
     (["search", "x", "--leaves", "many"], "--leaves", "overstory search --help"),
     (["show", "ffffffff"], "no node 'ffffffff'", "Give an id"),
     (["show", ""], "no node ''", "Give an id"),
+    (["show", "fff"], "no node 'fff'", "at least 4 digits"),
     (["show", "a\nb.md"], "no node 'a", "Give an id"),
     (["status", "nowhere.md"], "no document 'nowhere.md'", "Give its path"),
     (["build", "docs", "--document", "nowhere.md"], "no document 'nowhere.md'", "Give its path"),
@@ -113,7 +114,7 @@ def test_port_in_use_is_named(built: Terminal) -> None:
 @pytest.mark.parametrize("command", ["build", "plan", "dev"])
 def test_folder_that_does_not_exist_is_named_before_anything_is_made(terminal: Terminal, command: str) -> None:
     done = terminal(command, "nowhere")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"The folder {terminal.folder}/nowhere does not exist" in complaint(done)
     assert not Path(terminal.environ["OVERSTORY_HOME"]).exists()
 
