@@ -20,6 +20,28 @@ _FILTERED = {"content_filter", "safety", "prohibited_content", "recitation", "bl
 """Reasons for an end in the words of OpenAI and of those who pass on their own (Anthropic, Mistral, Gemini)."""
 
 
+_WHOLE = {
+    "stop",
+    "end_turn",
+    "stop_sequence",
+    "eos",
+    "eos_token",
+    "complete",
+    "completed",
+    "finish",
+    "finished",
+    "done",
+}
+"""Likewise of an answer that is all there. Any other reason (error, abort, tool_calls) leaves half an answer."""
+
+_TINY_CHARS = 160
+_LEAST_SHARE = 1 / 20
+_LEAST_CHARS = 40
+"""A summary says at least so much of a text of more than ``_TINY_CHARS``: this share, or this much of a long one.
+Letters and digits are counted, since words are not told apart in every script. No extractive summary of the sample
+corpus, nor of 57 policies, is shorter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered."""
@@ -35,8 +57,8 @@ class Verdict:
 
     text: str
     failure: str = ""
-    """``refusal``, ``empty``, ``nothing``, ``echo``, ``repetition``, ``truncated``, ``too long``,
-    ``content filter`` or ``only reasoning``.
+    """``refusal``, ``empty``, ``nothing``, ``echo``, ``repetition``, ``truncated``, ``broken off``, ``too short``,
+    ``too long``, ``content filter`` or ``only reasoning``.
     """
 
 
@@ -55,14 +77,17 @@ def judge(reply: Reply, question: Question) -> Verdict:
     A phrase that the material itself contains never counts against a reply: a summary of a text about
     refusals may quote one.
     """
-    if reply.refusal.strip():
+    ending = reply.finish_reason.lower()
+    if reply.refusal.strip() or ending == "refusal":
         return Verdict("", "refusal")
-    if reply.finish_reason.lower() in _FILTERED:
+    if ending in _FILTERED:
         return Verdict("", "content filter")
     cleaned = normalize(reply.text).strip()
     thoughtless = _without_reasoning(cleaned, question.material)
-    if reply.finish_reason.lower() in _CUT:
+    if ending in _CUT:
         return Verdict("", "truncated")
+    if ending not in _WHOLE:
+        return Verdict("", "broken off")
     if cleaned and not thoughtless:
         return Verdict("", "only reasoning")
     text = _without_wrapping(thoughtless, question.material)
@@ -81,7 +106,21 @@ def _failure(text: str, question: Question) -> str:
         return "nothing"
     if _echoes(text, question):
         return "echo"
-    return "repetition" if _repeats_itself(text, question.material) else ""
+    if _repeats_itself(text, question.material):
+        return "repetition"
+    return "too short" if is_too_short(text, question.material) else ""
+
+
+def is_too_short(text: str, material: str) -> bool:
+    """Whether ``text`` says next to nothing of ``material``: one word for a page. A tiny text may have any summary."""
+    if (size := _said(material)) <= _TINY_CHARS:
+        return False
+    return _said(text) < min(_LEAST_CHARS, size * _LEAST_SHARE)
+
+
+def _said(text: str) -> int:
+    """Letters and digits."""
+    return sum(map(str.isalnum, text))
 
 
 def _repeats_itself(text: str, material: str) -> bool:

@@ -264,3 +264,34 @@ def test_case_49_control_characters_are_cleaned() -> None:
 
 def test_bidi_marks_of_a_summary_are_kept() -> None:
     assert text("السعر \u200f49$\u200e منذ 2025-07-01") == "السعر \u200f49$\u200e منذ 2025-07-01"
+
+
+PAGE = "The team reviewed the invoices of the quarter and decided to change the process of approval. " * 12
+
+
+@pytest.mark.parametrize("reply", ["ok", "1", "hi", "Done", "Invoices.", "摘要", "**Summary of text**"])
+def test_one_word_is_no_summary_of_a_page(reply: str) -> None:
+    assert failure(reply, Question(PAGE, ())) == "too short"
+
+
+@pytest.mark.parametrize(
+    ("material", "reply"),
+    [
+        ("ok", "ok"),
+        ("Pro costs $49 now.", "$49"),
+        (MATERIAL, "Pro: $49 from 2025-07-01."),
+        ("発票を承認する。" * 15, "発票の承認について。"),
+    ],
+)
+def test_short_summary_of_a_short_text_is_kept(material: str, reply: str) -> None:
+    assert text(reply, Question(material, ())) == reply
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "tool_calls", "insufficient_system_resource"])
+def test_reply_that_ended_for_another_reason_than_its_end_is_no_summary(reason: str) -> None:
+    assert judge(Reply(SUMMARY, finish_reason=reason), QUESTION).failure == "broken off"
+
+
+@pytest.mark.parametrize("reason", ["stop", "STOP", "end_turn", "stop_sequence", "eos_token", "COMPLETE"])
+def test_reply_that_ended_by_itself_in_the_words_of_any_vendor_is_kept(reason: str) -> None:
+    assert judge(Reply(SUMMARY, finish_reason=reason), QUESTION).failure == ""
