@@ -25,17 +25,17 @@ class Section:
     """The heading with which it begins, else the innermost above it; empty without any."""
 
 
-def sections(chunks: Sequence[Chunk], *, min_tokens: int | None = None, max_tokens: int = 4000) -> list[Section]:
+def sections(chunks: Sequence[Chunk], *, max_tokens: int = 4000) -> list[Section]:
     """The sections of a document, in order, together all of its chunks; none for a short document.
 
     A section begins at a heading where one is near, at the outermost there is; the sizes are balanced otherwise.
 
     Args:
         chunks: The chunks of the whole document.
-        min_tokens: A document of at most so many tokens has no sections; ``max_tokens`` if None.
-        max_tokens: Largest size of a section (a larger chunk is a section of its own).
+        max_tokens: Largest size of a section (a larger chunk is a section of its own); a document of at most so many
+            tokens has no sections.
     """
-    if sum(each.tokens for each in chunks) <= (max_tokens if min_tokens is None else min_tokens):
+    if sum(each.tokens for each in chunks) <= max_tokens:
         return []
     prices = [_price(each) for each in chunks]
     firsts = pack([max(1, each.tokens) for each in chunks], prices, [0] * len(chunks), max_tokens)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from overstory.adapters.tokenizers import OpenAITokenizer
-from overstory.chunking import Chunk, Section, chunk, leaves, sections
+from overstory.chunking import Chunk, chunk, leaves, sections
 from overstory.identity import DocumentId, content_hash, leaf_id
 
 DOCUMENT = DocumentId("00000000-0000-5000-8000-000000000001")
@@ -22,10 +22,6 @@ def test_a_document_of_at_most_the_limit_has_no_sections() -> None:
 
 def test_one_token_more_makes_sections() -> None:
     assert len(sections(chunks_of(*[200] * 20, 1), max_tokens=4000)) == 2
-
-
-def test_a_lower_limit_may_be_set_apart() -> None:
-    assert sections(chunks_of(*[200] * 10), min_tokens=1000, max_tokens=4000) == [Section(0, 9, "")]
 
 
 def test_no_section_is_above_its_largest_size() -> None:
