@@ -26,6 +26,8 @@ from dagster._core.events import (
 from pipelines.partitions import shards
 
 CHECK = "complete"
+WHOLE = "whole run: "
+"""Before the names of what a run did to all its shards together."""
 
 Metadata = Mapping[str, "dg.MetadataValue | str | int | float | bool"]
 
@@ -77,25 +79,23 @@ def report_checks(context: dg.AssetExecutionContext, results: Sequence[ShardResu
         DagsterEvent.from_step(DagsterEventType.ASSET_CHECK_EVALUATION, step, found, message, batch)
 
 
-def report_shards(context: dg.AssetExecutionContext, results: Sequence[ShardResult]) -> None:
-    """Store each shard's materialization with its own data version, all in one batch."""
+def report_shards(context: dg.AssetExecutionContext, results: Sequence[ShardResult], whole: Metadata) -> None:
+    """Store each shard's materialization with its own data version, all in one batch.
+
+    The last one also tells what the run did to the ``whole``: the page of an asset shows the metadata of the latest
+    event, whatever shard that is of. An event of no partition would say it better, but makes every backfill fail.
+    """
     step = context.op_execution_context._step_execution_context
+    last = results[-1].key if results else ""
     for result, batch in _batched(results):
+        told = {f"{WHOLE}{name}": value for name, value in whole.items()} if result.key == last else {}
         made = dg.AssetMaterialization(
             context.asset_key,
             partition=result.key,
-            metadata=result.metadata,
+            metadata={**told, **result.metadata},
             tags={DATA_VERSION_TAG: result.data_version, DATA_VERSION_IS_USER_PROVIDED_TAG: "true"},
         )
         DagsterEvent.asset_materialization(step, made, batch)
-
-
-def report_whole(context: dg.AssetExecutionContext, metadata: Metadata) -> None:
-    """Say what the run did to the asset as a whole.
-
-    An observation: a backfill fails when a sharded asset has been materialized without a partition.
-    """
-    context.log_event(dg.AssetObservation(context.asset_key, metadata=metadata))
 
 
 def check_result(asset: dg.AssetKey, results: Sequence[ShardResult]) -> dg.AssetCheckResult:

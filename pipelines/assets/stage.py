@@ -148,11 +148,11 @@ def told(
     states: Mapping[int, ShardState],
     more: Mapping[str, dg.MetadataValue] | None = None,
 ) -> Iterator[Result]:
-    """The result of a sharded asset, then the events of its shards and of the whole: the last event counts."""
+    """The result of a sharded asset, then the events of its shards: the last event counts."""
     results = reporting.shard_results(report, states)
     events.report_checks(context, results)
     yield dg.MaterializeResult(
         metadata=reporting.stage_metadata(report), check_results=[events.check_result(context.asset_key, results)]
     )
-    events.report_shards(context, results)
-    events.report_whole(context, reporting.overview(report, {**reporting.sizes(states), **(more or {})}))
+    whole = reporting.overview(report, {**reporting.sizes(states), **(more or {})})
+    events.report_shards(context, results, whole)

@@ -45,16 +45,14 @@ def versions(instance: dg.DagsterInstance, level: str) -> dict[str, str]:
 
 
 def whole(instance: dg.DagsterInstance, level: str, dataset: str = DATASET) -> dict[str, object]:
-    """What the last run did to a level as a whole."""
-    found: dg.AssetObservation | dg.AssetMaterialization | None
-    if level in SHARDED:
-        observed = instance.fetch_observations(dg.AssetRecordsFilter(asset_key=key(level, dataset)), limit=1)
-        found = observed.records[0].asset_observation
-    else:
-        event = instance.get_latest_materialization_event(key(level, dataset))
-        found = event.asset_materialization if event else None
-    assert found is not None
-    return {name: value.value for name, value in found.metadata.items()}
+    """What the page of a level shows of the last run as a whole."""
+    event = instance.get_latest_materialization_event(key(level, dataset))
+    assert event is not None
+    assert event.asset_materialization is not None
+    found: dict[str, object] = {n: value.value for n, value in event.asset_materialization.metadata.items()}
+    if level not in SHARDED:
+        return found
+    return {name.removeprefix(events.WHOLE): value for name, value in found.items() if name.startswith(events.WHOLE)}
 
 
 def check(instance: dg.DagsterInstance, level: str, partition: str) -> dg.AssetCheckEvaluation:
