@@ -15,6 +15,8 @@ class Cause(StrEnum):
 
     NEW = "new"
     EDITED = "edited"
+    UNREAD = "cannot be read"
+    """The source has it, but its bytes cannot be had: what stands for it is the last that could be read."""
     NEW_EXTRACTOR = "new extractor"
     """The same bytes came out as another text."""
     NEW_MODEL = "new model"

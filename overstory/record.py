@@ -51,6 +51,8 @@ class ScannedDocument:
     """The normalized text when it differs from the last version's, to become a new version."""
     reextracted: bool = False
     """The bytes are those of the last version: the text differs because of what read it."""
+    emptied: bool = False
+    """The bytes are others, and no text can be made of them: nothing of what it said before may stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,14 @@ class Documents(Protocol):
 
     def delete(self, documents: Collection[DocumentId]) -> list[NodeId]:
         """Remove documents, the clusters that they leave empty, and the remembered answers that saw them.
+
+        Returns:
+            Ids of the summaries of those clusters.
+        """
+        ...
+
+    def clear(self, documents: Collection[DocumentId]) -> list[NodeId]:
+        """Remove all versions of documents with their leaves, and the clusters that they leave empty.
 
         Returns:
             Ids of the summaries of those clusters.

@@ -33,6 +33,8 @@ class Scan:
     changed: list[DocumentRow] = field(default_factory=list)
     """New, edited, moved, no longer readable or to be read by another extractor; each is read when it is its turn."""
     unchanged: list[DocumentRow] = field(default_factory=list)
+    emptied: list[DocumentRow] = field(default_factory=list)
+    """Those of the changed in which no text is left: known once they are read."""
     reread: list[DocumentRow] = field(default_factory=list)
     """Those of the changed whose bytes are the same: another extractor may make another text of them."""
     touched: list[DocumentRow] = field(default_factory=list)

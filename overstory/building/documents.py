@@ -11,10 +11,10 @@ from overstory.building.context import BuildContext, timed
 from overstory.building.report import Problem, StageReport
 from overstory.errors import ExtractionError
 from overstory.extraction import Extracted, Extractor, extract_document, extraction_recipe
-from overstory.identity import content_hash
+from overstory.identity import DocumentId, content_hash
 from overstory.parallel import map_batches
 from overstory.ports import ClosedFolder
-from overstory.record import DocumentRow, ScannedDocument
+from overstory.record import DocumentRow, Record, ScannedDocument
 from overstory.relocation import ensure_dataset
 
 BATCH_DOCUMENTS = 16
@@ -45,6 +45,7 @@ def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> 
         differing = [item for item in batch if item.text is not None or item.row != scan.rows.get(item.row.path)]
         if differing:
             with ctx.record.transaction() as record:
+                _clear(ctx, record, [item.row.id for item in differing if item.emptied])
                 record.documents.save_scan(ctx.name, differing)
         done += len(batch)
         ctx.progress(STAGE, done, len(scan.changed))
@@ -56,6 +57,13 @@ def sync_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> 
         else:
             report.shards[row.shard].unchanged += 1
     return report
+
+
+def _clear(ctx: BuildContext, record: Record, emptied: list[DocumentId]) -> None:
+    """Take away all that is known of documents whose new bytes hold no text: what they said before is no longer so."""
+    if emptied:
+        nodes = [*record.leaves.known(emptied), *record.summaries.purge(emptied)]
+        record.vectors.delete(ctx.name, [*nodes, *record.documents.clear(emptied)])
 
 
 def _count(report: StageReport, item: ScannedDocument) -> None:
@@ -91,7 +99,9 @@ def extracted(ctx: BuildContext, scan: Scan) -> Iterator[list[ScannedDocument]]:
     extract = partial(_extract_batch, extractor=ctx.extractor, max_bytes=ctx.dataset.max_document_bytes)
     former = {row.id: row.raw_hash for row in scan.rows.values()}
     for results in map_batches(extract, _batches(ctx, scan.changed), workers=ctx.workers):
-        yield [_scanned(row, result, ctx.extractor, former.get(row.id)) for row, result in results]
+        batch = [_scanned(row, result, ctx.extractor, former.get(row.id)) for row, result in results]
+        scan.emptied += [item.row for item in batch if item.emptied]
+        yield batch
 
 
 def _batches(ctx: BuildContext, changed: Sequence[DocumentRow]) -> Iterator[list[tuple[DocumentRow, bytes]]]:
@@ -126,7 +136,10 @@ def _extract(path: str, raw: bytes, extractor: Extractor, max_bytes: int) -> Ext
 def _scanned(row: DocumentRow, result: Extracted | str, extractor: Extractor, former: str | None) -> ScannedDocument:
     """What a document's text has become; ``former`` is the hash of the bytes that it had before."""
     if isinstance(result, str):
-        return ScannedDocument(replace(row, failure=result), None)
+        # Bytes that cannot be had may be the same as before; others that hold no text are not.
+        emptied = row.content_hash is not None and bool(row.raw_hash) and row.raw_hash != former
+        kept = replace(row, content_hash=None, last_number=0, current_version=None) if emptied else row
+        return ScannedDocument(replace(kept, failure=result), None, emptied=emptied)
     new_hash = content_hash(result.text)
     same = new_hash == row.content_hash
     row = replace(

@@ -150,7 +150,9 @@ def _stale_since(
 
 
 EDITED = Verdict(NodeState.STALE, Cause.EDITED)
-"""On what describes the text before a change that waits to be cut, or that cannot be read."""
+"""On what describes the text before a change that waits to be cut."""
+UNREAD = Verdict(NodeState.STALE, Cause.UNREAD)
+"""On what describes a document that cannot be read any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +173,7 @@ def examine_document(ctx: BuildContext, document: DocumentId) -> DocumentHealth 
     trees = ctx.record.summaries.trees(ctx.name, {row.shard}, with_leaves=with_leaves)
     tree = next((tree for tree in trees if tree.document_id == document), None)
     recipe = Cutter(ctx.dataset.chunking, ctx.tokenizer).recipe
-    outdated = row.failure is not None or any(
-        item.document_id == document for item in ctx.record.documents.pending(ctx.name, recipe, {row.shard})
-    )
+    waits = any(item.document_id == document for item in ctx.record.documents.pending(ctx.name, recipe, {row.shard}))
     recipes = recipes_of(ctx)
     found: list[tuple[Target, Verdict]] = []
     if tree is not None:
@@ -182,8 +182,9 @@ def examine_document(ctx: BuildContext, document: DocumentId) -> DocumentHealth 
             document_target(tree, recipes, tree.stored),
         ]
         found = [(t, judge(tree.stored.get(t.id), t.desired, edited=t.edited)) for t in targets]
-        if outdated:
-            found = [(t, EDITED if verdict.state is NodeState.FRESH else verdict) for t, verdict in found]
+        if waits or row.failure:
+            behind = UNREAD if row.failure else EDITED
+            found = [(t, behind if verdict.state is NodeState.FRESH else verdict) for t, verdict in found]
     for level in ctx.record.clusters.levels(ctx.name):
         for cluster in ctx.record.clusters.trees(ctx.name, level):
             if document in {member.member_id for member in cluster.members}:

@@ -72,7 +72,9 @@ def _documents_level(ctx: BuildContext, stored: StoredModel | None, members: lis
         if not any(member.id in model.memberships for member in members):
             return fit(members, parameters, namespace=ctx.name, generation=model.generation + 1, level=FIRST_LEVEL)
         model = reembed(model, members)
-    members = members + _stand_ins(model, members, {row.id for row in ctx.record.documents.rows(ctx.name)})
+    members = members + _stand_ins(
+        model, members, {row.id for row in ctx.record.documents.rows(ctx.name) if row.content_hash}
+    )
     if model.parameters != parameters:
         model = recluster(model, members, parameters)
     return _updated(model, members)

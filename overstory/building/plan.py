@@ -25,12 +25,11 @@ def plan(ctx: BuildContext) -> Plan:
     """What a build of the whole dataset would do now, and what it would cost."""
     scan = compare(ctx)
     outlook, seen = Outlook(), Seen()
-    outlook.changes.gone = frozenset(row.id for row in scan.gone)
-    outlook.staying.gone = outlook.changes.gone
     prospects = all_prospects(ctx, scan, seen)
     while batch := list(islice(prospects, BATCH_TARGETS)):
         plan_documents(ctx, batch, outlook)
         ctx.progress("plan", outlook.documents, max(outlook.documents, len(scan.paths)))
+    outlook.changes.gone = outlook.staying.gone = frozenset(row.id for row in (*scan.gone, *scan.emptied))
     _restore(plan_vectors(ctx, outlook.staying), outlook)
     estimate, notes = plan_clusters(ctx, outlook.changes, outlook.asked)
     outlook.embedding_tokens += estimate.embedding_tokens

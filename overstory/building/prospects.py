@@ -57,7 +57,7 @@ def all_prospects(ctx: BuildContext, scan: Scan, seen: Seen) -> Iterator[Prospec
         for version in cut:
             document = version.document_id
             yield _prospect(version, stored.pop(document, None), seen, known)
-    gone = {row.id for row in scan.gone}
+    gone = {row.id for row in (*scan.gone, *scan.emptied)}
     yield from (Prospect(tree) for tree in stored.values() if tree.document_id not in gone)
 
 
@@ -71,7 +71,7 @@ def _cut_requests(ctx: BuildContext, scan: Scan, recipe: str, seen: Seen) -> Ite
         seen.reextracted |= {item.row.id for item in changed if item.reextracted}
         texts = ((item.row.id, item.text or "") for item in changed)
         yield [CutRequest(document, version_id(document, seen.numbers[document]), text) for document, text in texts]
-    besides = {row.id for row in scan.gone} | seen.paths.keys()
+    besides = {row.id for row in (*scan.gone, *scan.emptied)} | seen.paths.keys()
     waiting = [p for p in ctx.record.documents.pending(ctx.name, recipe) if p.document_id not in besides]
     newest = {row.id: row.last_number for row in scan.rows.values()}
     seen.numbers |= {version.document_id: newest[version.document_id] for version in waiting}

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import pytest
 
 from overstory import api
+from overstory.building.health import examine_document
 from overstory.errors import BudgetExhausted, BuildLocked, ExtractionError, ModelRefusedAccess, QuotaExhausted
+from overstory.freshness import Cause
 from overstory.nodes import NodeKind, NodeState
 from overstory.ports import ClosedFolder, Source, SourceFile
 from tests import llm_behaviors as behaviors
 from tests.llm_behaviors import Call
 from tests.llm_server import LLMServer
 from tests.scenarios.corpora import corpus, document, grouped
-from tests.scenarios.workbench import Workbench
+from tests.scenarios.workbench import DATASET, Workbench
 
 SMALL_LEAVES = {"leaf_tokens": 64}
 SECTIONED = {"leaf_tokens": 128, "section_tokens": 500}
@@ -94,7 +96,9 @@ def test_case_40_last_good_summary_stays_and_is_shown_stale_while_the_text_is_un
     built = llm_bench.build()
     assert llm_bench.summary("a.md") == before
     assert llm_bench.health().unfresh[before.id][1] is NodeState.STALE
-    assert built.reasons == ["document_summary: refusal"]
+    (problem,) = built.problems
+    assert (problem.path, problem.kind) == ("a.md", "document_summary: refusal")
+    assert problem.reason.startswith("a.md: the model refused to summarize it. Build again")
     llm_server.reset()
     llm_bench.build()
 
@@ -248,7 +252,10 @@ def test_failed_section_holds_its_document_back(llm_bench: Workbench, llm_server
     documents = {s.document_id for s in llm_bench.summaries("document_summary")}
     assert len(failed) == 1
     assert documents == {llm_bench.id_of("b.md")}
-    assert built.reasons == ["section_summary: refusal", f"section {failed[0] + 1} has no summary"]
+    section, held_back = built.reasons
+    assert section.startswith(f"long.md, section {failed[0] + 1}")
+    assert "the model refused to summarize it" in section
+    assert held_back == f"long.md: section {failed[0] + 1} has no summary"
     llm_server.reset()
     llm_bench.build()
     assert len(llm_server.chats) == 2 + len(llm_bench.summaries("cluster_summary"))
@@ -313,16 +320,64 @@ def test_bad_file_fails_alone_with_its_reason(bench: Workbench, raw: bytes, reas
 def test_document_that_cannot_be_read_any_more_is_served_stale(bench: Workbench) -> None:
     bench.fill(corpus(4))
     bench.build()
-    bench.write("garden/002.md", bytes(range(256)) * 40)
-    built = bench.build()
+    source = ClosedSource(bench.context().source, "garden/002.md")
+    built = bench.build(source=source)
     states = {state for target, state in bench.health().unfresh.values() if target.document_id}
     assert len(built.problems) == 1
     assert (len(bench.summaries("document_summary")), states) == (4, {NodeState.STALE})
     found = api.search(bench.record, bench.dataset, "What does the garden team say about the compost?")
     assert {hit.state for hit in found.hits if hit.path == "garden/002.md"} == {NodeState.STALE}
-    bench.fill(corpus(4))
+    (closed,) = [row for row in bench.record.documents.rows(DATASET) if row.failure]
+    health = examine_document(bench.context(), closed.id)
+    assert health is not None
+    assert {verdict.cause for target, verdict in health.nodes if target.document_id} == {Cause.UNREAD}
     bench.build()
     assert bench.health().unfresh == {}
+
+
+EMPTIED = [b"", b" \n\t \n", bytes(range(256)) * 40, b"\x89PNG\r\n\x1a\n\x00\x00"]
+
+
+@pytest.mark.parametrize("raw", EMPTIED, ids=["empty", "white space", "binary", "image"])
+def test_nothing_of_a_document_stays_when_its_new_bytes_hold_no_text(bench: Workbench, raw: bytes) -> None:
+    bench.fill(corpus(4))
+    bench.build()
+    bench.write("garden/002.md", raw)
+    planned, built = bench.plan(), bench.build()
+    assert (len(built.problems), planned.documents["failed"]) == (1, 1)
+    assert len(bench.summaries("document_summary")) == 3
+    found = api.search(bench.record, bench.dataset, "What does the garden team say about the compost?")
+    assert "garden/002.md" not in {hit.path for hit in found.hits}
+    health = bench.health()
+    assert (health.documents, health.documents_failed, health.unfresh) == (4, 1, {})
+    before = bench.dump()
+    bench.build()
+    assert bench.dump() == before
+
+
+def test_clusters_are_made_again_without_a_document_that_was_emptied(bench: Workbench) -> None:
+    bench.fill(corpus(30))
+    bench.build()
+    (emptied,) = [row.id for row in bench.record.documents.rows(DATASET) if row.path == "garden/002.md"]
+    bench.write("garden/002.md", b"")
+    bench.build()
+    trees = bench.record.clusters.trees(DATASET, 2)
+    assert trees
+    assert emptied not in {member.member_id for tree in trees for member in tree.members}
+    bench.fill(corpus(30))
+    bench.build()
+    assert bench.health().unfresh == {}
+
+
+def test_text_that_comes_back_costs_no_call(llm_bench: Workbench, llm_server: LLMServer) -> None:
+    llm_bench.fill(corpus(4))
+    llm_bench.build()
+    llm_bench.write("garden/002.md", b"")
+    llm_bench.build()
+    calls = len(llm_server.chats)
+    llm_bench.fill(corpus(4))
+    llm_bench.build()
+    assert len(llm_server.chats) == calls
 
 
 def test_second_build_at_once_is_refused_and_nothing_is_torn(bench: Workbench) -> None:

@@ -14,7 +14,7 @@ from overstory.adapters.extractors import LibraryExtractor
 from overstory.building.documents import confirm_deletions, sync_documents
 from overstory.building.leaves import cut_leaves
 from overstory.errors import ExtractionError, SettingsError
-from overstory.extraction import MARKDOWN, Extracted, Extractor, extraction_recipe
+from overstory.extraction import EXTRACTION_VERSION, MARKDOWN, Extracted, Extractor, extraction_recipe
 from overstory.nodes import NodeKind
 from overstory.ports import ClosedFolder, Source, SourceFile
 from overstory.relocation import ensure_dataset
@@ -260,7 +260,7 @@ def test_new_extractor_that_makes_the_same_text_changes_nothing_below(bench: Wor
     below = ("leaf", "version_leaf", "summary", "membership")
     extractor = OtherExtractor(_pages(bench), "2")
     before = bench.dump()
-    note = "new extractor (other 2; text 1): 2 documents are read again"
+    note = f"new extractor (other 2; text {EXTRACTION_VERSION}): 2 documents are read again"
     planned = bench.plan(extractor=extractor)
     assert (planned.notes, planned.nothing_to_do) == ((note,), True)
     built = bench.build(extractor=extractor)

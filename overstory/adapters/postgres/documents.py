@@ -81,6 +81,17 @@ select id, :approved from unnest(cast(:ids as uuid[])) as missing (id)
 on conflict (document_id) do update set approved = true where excluded.approved and not withheld_deletion.approved
 """
 
+_CUT_OFF_LEAVES = """
+delete from version_leaf using document_version v
+where v.id = version_id and v.document_id = any(cast(:ids as uuid[]))
+"""
+
+_CLEAR = (
+    "update document set current_version = null, content_hash = null where id = any(cast(:ids as uuid[]))",
+    "delete from document_version where document_id = any(cast(:ids as uuid[]))",
+    "delete from leaf where document_id = any(cast(:ids as uuid[]))",
+)
+
 _LEFT = "delete from membership where member_id = any(cast(:ids as uuid[])) returning cluster_id::text"
 
 _EMPTIED = """
@@ -169,12 +180,21 @@ class PostgresDocuments:
             ids = list(documents)
             db.run("delete from answer where sources && cast(:ids as uuid[])", ids=ids)
             nodes = _leave_clusters(db, ids)
-            db.run(
-                "delete from version_leaf using document_version v "
-                "where v.id = version_id and v.document_id = any(cast(:ids as uuid[]))",
-                ids=ids,
-            )
+            db.run(_CUT_OFF_LEAVES, ids=ids)
             db.run("delete from document where id = any(cast(:ids as uuid[]))", ids=ids)
+        return nodes
+
+    def clear(self, documents: Collection[DocumentId]) -> list[NodeId]:
+        """Remove all versions of documents with their leaves, and the clusters that they leave empty.
+
+        Returns:
+            Ids of the summaries of those clusters.
+        """
+        with self.db.transaction() as db:
+            ids = list(documents)
+            nodes = _leave_clusters(db, ids)
+            for statement in (_CUT_OFF_LEAVES, *_CLEAR):
+                db.run(statement, ids=ids)
         return nodes
 
     def withheld(self, dataset: str) -> dict[DocumentId, bool]:
