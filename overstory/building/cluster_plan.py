@@ -46,6 +46,8 @@ class Below:
     more: Bounds = (0, 0, 0)
     """Further members whose summary may be written."""
     unplaced: Unplaced = field(default_factory=Unplaced)
+    doubtful: frozenset[str] = frozenset()
+    """Members whose summary may come out as it stands, though it is foreseen otherwise."""
 
 
 @dataclass(slots=True)
@@ -137,10 +139,11 @@ def _level(
         held = frozenset(m.member_id for m in former.members) if former else None
         outcome.seen.add(cluster)
         changed = held != model.rosters[cluster]
+        bereft = held is not None and not held <= model.rosters[cluster]
         outcome.reshaped += changed
         if tree.stored and not tree.stored.failure:
             members[cluster] = Member(cluster, tree.stored.id, tree.stored.text_hash)
-        item = _item(ctx, tree, model.rosters[cluster], below, changed=changed)
+        item = _item(ctx, tree, model.rosters[cluster], below, changed=changed, bereft=bereft)
         if item is not None:
             items.append(item)
     prices = pricing.of([item.foreseen for item in items])
@@ -155,7 +158,8 @@ def _level(
         if one.text is not None:
             node = summary_id(NodeKind.CLUSTER_SUMMARY, name)
             members[name] = Member(name, node, content_hash(one.text))
-    return Below(members, written, NodeKind.CLUSTER_SUMMARY, extra)
+    doubtful = frozenset(str(item.cluster) for item in items if not item.certain)
+    return Below(members, written, NodeKind.CLUSTER_SUMMARY, extra, doubtful=doubtful)
 
 
 def _foreseen_tree(cluster: ClusterId, model: ClusterModel, below: Below, former: ClusterTree | None) -> ClusterTree:
@@ -164,7 +168,9 @@ def _foreseen_tree(cluster: ClusterId, model: ClusterModel, below: Below, former
     return ClusterTree(cluster, model.level, shard_of(cluster), members, former.stored if former else None)
 
 
-def _item(ctx: BuildContext, tree: ClusterTree, roster: Collection[str], below: Below, *, changed: bool) -> Item | None:
+def _item(
+    ctx: BuildContext, tree: ClusterTree, roster: Collection[str], below: Below, *, changed: bool, bereft: bool
+) -> Item | None:
     """The summary of a cluster if it would be written, or may be."""
     open_members = {m: below.written[m] for m in roster if m in below.written and below.written[m].text is None}
     target = cluster_target(tree, recipes_of(ctx))
@@ -180,7 +186,11 @@ def _item(ctx: BuildContext, tree: ClusterTree, roster: Collection[str], below: 
     foreseen = Foreseen(target, children, tuple(open_members.values()))
     # A member without a text counts as absent now, and may come out as it was in the summary that stands.
     absent = any(member not in below.members for member in open_members)
-    return Item(tree.cluster_id, foreseen, cause, not tree.stored or changed if absent else stale)
+    certain = not tree.stored or changed if absent else stale
+    # A new document may say word for word what one that went said, and take its place.
+    replaced = bereft and below.unplaced.additions > 0
+    doubtful = tree.stored is not None and (replaced or not below.doubtful.isdisjoint(roster))
+    return Item(tree.cluster_id, foreseen, cause, certain and not doubtful)
 
 
 def _extra(below: Below, clusters: int, untouched: int) -> Bounds:

@@ -81,6 +81,18 @@ def move(bench: Workbench) -> None:
     (bench.folder / "garden/2.md").rename(bench.folder / "moved.md")
 
 
+def move_and_touch(text: str) -> Change:
+    """Other bytes of the same text at another path: a new document that says what a deleted one said."""
+
+    def change(bench: Workbench) -> None:
+        bench.write("old.md", text)
+        bench.build()
+        bench.remove("old.md")
+        bench.write("new.md", text + "\n")
+
+    return change
+
+
 def settings(section: str, **values: object) -> Change:
     return lambda bench: bench.settings.setdefault(section, {}).update(values)
 
@@ -106,6 +118,7 @@ BOUNDED: dict[str, Sequence[Change]] = {
     "addition": [write(group("garden", range(7, 8)))],
     "many additions": [write(group(subject, range(7, 14))) for subject in SUBJECTS],
     "edit, additions and deletion": [edit(), write(group("music", range(7, 9))), delete("travel/2.md")],
+    "deletion and an addition of the same text": [move_and_touch(document("garden", 92))],
     "new size and an edit": [settings("clusters", target_size=8), edit()],
     "new size, no third level and an edit": [settings("clusters", target_size=8, max_level=2), edit()],
     "nearly all deleted and one edited": [delete(*ALL_BUT_GARDEN), edit()],
