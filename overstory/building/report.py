@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field, fields
 
+from overstory.nodes import NodeKind
 from overstory.ports import Call
 
 
@@ -18,6 +19,12 @@ class Problem:
     """For people: may name the document."""
     kind: str
     """For what is kept for ever: no name and no text of a document in it."""
+    node: NodeKind | None = None
+    """Of a summary."""
+    ordinal: int = 0
+    """Of a section or chunk in its document, from 0."""
+    path: str = ""
+    """Of the document, for people; empty for a cluster."""
 
 
 @dataclass(slots=True)
@@ -71,7 +78,9 @@ class StageReport:
             total += tally
         return total
 
-    def fail(self, shard: int, subject: str, reason: str, kind: str) -> None:
-        """Count a failure and keep its reason."""
+    def fail(
+        self, shard: int, subject: str, reason: str, kind: str, *, node: NodeKind | None = None, ordinal: int = 0
+    ) -> None:
+        """Count a failure and keep its reason; ``node`` and ``ordinal`` of a summary."""
         self.shards[shard].failed += 1
-        self.problems.append(Problem(subject, reason, kind))
+        self.problems.append(Problem(subject, reason, kind, node, ordinal))

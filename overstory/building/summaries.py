@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from overstory import facts
 from overstory.building.budget import Reservations, exhausted
 from overstory.building.context import BuildContext
 from overstory.building.embedding import embed
-from overstory.building.report import StageReport
+from overstory.building.report import Problem, StageReport
 from overstory.errors import BuildInterrupted, ModelError
+from overstory.failures import explain
 from overstory.freshness import Cause, judge
 from overstory.identity import NodeId, content_hash, with_parameters
-from overstory.nodes import NodeState
+from overstory.nodes import NodeKind, NodeState
 from overstory.ports import Metered, SummaryOutcome, SummaryRequest
-from overstory.record import StoredSummary, SummaryRow, VectorRow
+from overstory.record import DocumentTree, StoredSummary, SummaryRow, VectorRow
 from overstory.sizes import parameters, size
 from overstory.tree import LeafRange, Recipes, Target
 
@@ -57,7 +58,7 @@ def outstanding(targets: Sequence[Target], stored: Mapping[NodeId, StoredSummary
         if verdict.state is NodeState.FRESH:
             report.shards[target.shard].unchanged += 1
         elif target.desired.child_hash is None:
-            report.fail(target.shard, target.owner, target.blocked, f"{target.kind}: no usable child")
+            report.fail(target.shard, target.owner, target.blocked, f"{target.kind}: no usable child", node=target.kind)
         else:
             # What described another version of a document is gone by now (leaves.purge).
             stale = former is not None and former.failure is None
@@ -274,7 +275,37 @@ class Maker:
         else:
             # A reason may quote what an endpoint answered; the outcome of the last call is one of a few words.
             kind = outcome.calls[-1].outcome if outcome.calls else outcome.failure
-            self.report.fail(target.shard, target.owner, f"{row.kind}: {row.failure}", f"{row.kind}: {kind}")
+            self.report.fail(
+                target.shard,
+                target.owner,
+                explain(row.failure),
+                f"{row.kind}: {kind}",
+                node=row.kind,
+                ordinal=row.ordinal,
+            )
+
+
+def name_problems(ctx: BuildContext, problems: Sequence[Problem], trees: Sequence[DocumentTree] = ()) -> list[Problem]:
+    """The problems with what a person knows documents, sections and clusters by."""
+    if not problems:
+        return []
+    paths = {str(row.id): row.path for row in ctx.record.documents.rows(ctx.name)}
+    headings = {(str(tree.document_id), row.ordinal): row.heading for tree in trees for row in tree.sections}
+    return [_named(problem, paths, headings) for problem in problems]
+
+
+def _named(problem: Problem, paths: Mapping[str, str], headings: Mapping[tuple[str, int], str]) -> Problem:
+    path = paths.get(problem.subject, "")
+    if problem.node is NodeKind.CLUSTER_SUMMARY:
+        where = f"cluster {problem.subject}"
+    elif problem.node is NodeKind.SECTION_SUMMARY:
+        heading = headings.get((problem.subject, problem.ordinal), "")
+        where = f"{path}, section {problem.ordinal + 1}" + (f" '{heading}'" if heading else "")
+    elif problem.node is NodeKind.CHUNK_SUMMARY:
+        where = f"{path}, chunk {problem.ordinal + 1}"
+    else:
+        where = path
+    return replace(problem, reason=f"{where}: {problem.reason}", path=path)
 
 
 def remove_surplus(

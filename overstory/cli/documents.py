@@ -46,6 +46,8 @@ class ProblemDocument(_Part):
 
     stage: str
     subject: str
+    path: str = ""
+    """Of the document, where there is one."""
     reason: str
 
 

@@ -35,7 +35,7 @@ from overstory.retrieval.view import NodeRef, NodeView
 def build_document(dataset: str, run_id: str, reports: Sequence[StageReport], seconds: float) -> BuildDocument:
     """What a build did."""
     problems = tuple(
-        ProblemDocument(stage=report.stage, subject=problem.subject, reason=problem.reason)
+        ProblemDocument(stage=report.stage, subject=problem.subject, path=problem.path, reason=problem.reason)
         for report in reports
         for problem in report.problems
     )
