@@ -39,7 +39,12 @@ from unnest(cast(:nodes as uuid[]), cast(:leaves as uuid[])) as given (node, lea
 """
 _DELETE_LOST = "delete from {table} where kind = 'chunk_summary' and original_chunk_id is null"
 
-_NEAREST = "select {entry}, -(embedding <#> :query) from {table} where {where} order by embedding <#> :query limit :n"
+_NEAREST = """
+(select {entry}, -(embedding <#> :query) from {table} where {where} and {half} order by embedding <#> :query limit :n)
+"""
+_HALVES = ("level = 0", "level > 0")
+"""Spelled as the two partial indexes are, else neither is used."""
+
 _NEAREST_EXACT = """
 with met as materialized (select * from {table} where {where})
 select {entry}, -(embedding <#> :query) from met order by embedding <#> :query limit :n
@@ -69,11 +74,16 @@ class PgVectorIndex:
 
     def search(self, vector: Vector, limit: int, where: Filter = EVERYTHING) -> list[Found]:
         """The nearest entries that meet a filter, best first, ties by id."""
-        sql = _NEAREST if where.documents is None else _NEAREST_EXACT
+        if where.nothing:
+            return []
         condition, parameters = _condition(where)
-        sql = sql.format(entry=_ENTRY, table=self.table, where=condition)
+        named = {"entry": _ENTRY, "table": self.table, "where": condition}
+        if where.documents is None:
+            sql = " union all ".join(_NEAREST.format(half=half, **named) for half in _halves(where))
+        else:
+            sql = _NEAREST_EXACT.format(**named)
         rows = self.db.rows(sql, query=vector, n=limit, **parameters)
-        return sorted((Found(_entry(row), row[5]) for row in rows), key=lambda f: (-f.score, f.entry.node_id))
+        return sorted((Found(_entry(row), row[5]) for row in rows), key=lambda f: (-f.score, f.entry.node_id))[:limit]
 
     def fetch(self, nodes: Collection[NodeId]) -> dict[NodeId, Entry]:
         """Those of the nodes that are stored."""
@@ -167,16 +177,20 @@ def open_indexes(opening: Opening) -> PgVectorIndexes:
 def _condition(where: Filter) -> tuple[str, dict[str, object]]:
     conditions, parameters = ["true"], dict[str, object]()
     if where.levels is not None:
-        # Spelled as the partial indexes are, else none of them is used.
-        scope = (
-            "level = 0 and " if where.levels == {0} else "level > 0 and " if min(where.levels, default=0) > 0 else ""
-        )
-        conditions.append(f"{scope}level = any(cast(:levels as int[]))")
-        parameters["levels"] = sorted(where.levels)
+        wanted = sorted(where.levels)
+        # A set of one is left to the half that it lies in, so that its size is not guessed twice.
+        conditions.append("level = 0" if wanted == [0] else "level = any(cast(:levels as int[]))")
+        parameters |= {} if wanted == [0] else {"levels": wanted}
     if where.documents is not None:
         conditions.append("document_id = any(cast(:documents as uuid[]))")
         parameters["documents"] = sorted(document for document in where.documents if is_id(document))
     return " and ".join(conditions), parameters
+
+
+def _halves(where: Filter) -> list[str]:
+    """The halves in which something can meet a filter: the other would be read to its end in vain."""
+    levels = where.levels or {0, 1}
+    return [half for half, asked in zip(_HALVES, (0 in levels, max(levels) > 0), strict=True) if asked]
 
 
 def _entry(row: Any) -> Entry:
