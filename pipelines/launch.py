@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
+from dagster._core.storage.tags import REPOSITORY_LABEL_TAG
 from dagster._core.utils import make_new_run_id
+from dagster_postgres.utils import DagsterPostgresException
 
 import pipelines  # noqa: F401  (sets what Dagster reads when it is imported)
 from overstory import api
+from overstory.adapters.postgres.driver_errors import translated
 from overstory.building.context import no_progress
 from overstory.building.report import StageReport
-from overstory.errors import BuildInterrupted
+from overstory.errors import BuildInterrupted, StoreUnavailable
 from overstory.identity import shard_key
 from overstory.ports import Progress
 from overstory.settings import Dataset, Settings
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
     from overstory.record import Hold
 
 __all__ = ["Built", "LastRun", "build", "dev", "last_run"]
+
+LABEL = "__repository__@pipelines.definitions"
+"""Where the UI finds the job of the run: without it a build on the command line is missing from the job's page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +91,16 @@ def build(
         )
         caller = Caller(progress, hold)
         try:
-            with calling(caller):
+            with calling(caller), _database_errors():
                 job.execute_in_process(
                     instance=instance,
                     run_id=run_id,
-                    tags={CAUSE_TAG: cause, PROCESS_TAG: str(os.getpid()), **_range(shards)},
+                    tags={
+                        CAUSE_TAG: cause,
+                        PROCESS_TAG: str(os.getpid()),
+                        REPOSITORY_LABEL_TAG: LABEL,
+                        **_range(shards),
+                    },
                     run_config=_run_config(only),
                 )
         except (KeyboardInterrupt, DagsterExecutionInterruptedError) as error:
@@ -97,6 +108,22 @@ def build(
         except dg.Failure as failure:
             raise caller.error or failure from None
         return Built(run_id, caller.reports)
+
+
+@contextmanager
+def _database_errors() -> Iterator[None]:
+    """Errors of Dagster's own storage as ours: it lies in the same database, which may be full or gone.
+
+    Raises:
+        StoreError: One of them.
+    """
+    with translated():
+        try:
+            yield
+        except DagsterPostgresException as error:
+            raise StoreUnavailable(
+                "The database does not answer", hint="Build again when it does: it goes on where it stopped"
+            ) from error
 
 
 @contextmanager

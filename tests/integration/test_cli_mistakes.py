@@ -108,7 +108,7 @@ def test_port_in_use_is_named(built: Terminal) -> None:
         port = taken.getsockname()[1]
         done = built("dev", "docs", "--port", str(port))
     assert done.returncode == 2
-    assert f"Port {port}" in complaint(done)
+    assert f"overstory: Port {port}" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("command", ["build", "plan", "dev"])

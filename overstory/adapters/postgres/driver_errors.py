@@ -56,14 +56,20 @@ def interruption(error: BaseException | None) -> BaseException | None:
 
 def translate(error: BaseException) -> StoreError:
     """The error of our tree for one of the driver's."""
-    code = getattr(error, "sqlstate", None) or ""
+    # psycopg2, by which Dagster speaks to the same database, calls it pgcode.
+    code = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or ""
     first_line = (str(error).strip().splitlines() or ["no reason given"])[0]
     if code in _FULL:
         return StoreFull(f"The database has no room left: {first_line}", hint="Free some space; the build resumes")
-    if code[:2] in ("08", "28", "3D", "57") or (not code and isinstance(error, psycopg.OperationalError)):
+    if code[:2] in ("08", "28", "3D", "57") or (not code and _operational(error)):
         reason = next((said for words, said in _UNREACHABLE.items() if words in str(error)), "")
         return StoreUnavailable(
             f"The database does not answer: {reason}" if reason else "The database does not answer",
             hint="Check OVERSTORY_DATABASE_URL, or run 'overstory dev' for the embedded one",
         )
     return StoreError(f"The database refused ({code or type(error).__name__})", hint=first_line)
+
+
+def _operational(error: BaseException) -> bool:
+    """Whether a driver, ours or Dagster's, blames the connection."""
+    return any(kind.__name__ == "OperationalError" for kind in type(error).__mro__)
