@@ -1,4 +1,4 @@
-"""Schedules of a dataset; people switch them on."""
+"""Schedules of a dataset; made switched off, and switched on once by ``overstory dev``."""
 
 from __future__ import annotations
 
