@@ -10,7 +10,7 @@ export UV_PYTHON_DOWNLOADS := never
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Make .venv with the locked packages; quick when nothing changed
+setup: ## Make .venv with the locked packages; quick if unchanged
 	@scripts/setup
 
 weaviate: setup ## Compile the Weaviate server that the tests of that store start; skipped without Go
@@ -26,14 +26,14 @@ check: setup ## Lint, format, types, lock file, secrets
 test: setup ## Run the tests; T="tests/unit -k name" chooses some
 	@scripts/test $(T)
 
-test-llm: setup ## Set a small real model's server up in .tools and run the tests that need one
+test-llm: setup ## Run the tests that need a small real model, set up in .tools
 	$(PY) -m benchmarks.real_model_server -- $(PY) -m pytest -m llm tests/llm $(T)
 
 bench: setup ## Run the benchmarks; B="search" chooses one of benchmarks/
 	@set -e; for name in $(or $(B),$(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))); do \
 		echo "== $$name"; $(PY) -m benchmarks.$$name; done
 
-demo: setup ## Build and query a sample index offline, in seconds after the downloads
+demo: setup ## Build and query a sample index offline, in seconds
 	.venv/bin/overstory demo
 
 dev: setup ## Serve the Dagster UI for the index of this folder
