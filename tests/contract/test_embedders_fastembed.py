@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from overstory.adapters.embedders import open_embedder
-from overstory.adapters.embedders.canonical import CANONICAL_SENTENCE
 from overstory.adapters.embedders.fastembed_embedder import FastEmbedEmbedder
+from overstory.canonical import CANONICAL_SENTENCE
 from overstory.errors import EmbeddingError, SettingsError
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"

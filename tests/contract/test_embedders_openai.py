@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from overstory.adapters.embedders import open_embedder, openai_embedder
-from overstory.adapters.embedders.canonical import CANONICAL_SENTENCE
+from overstory.adapters.embedders import open_embedder
 from overstory.adapters.embedders.openai_embedder import OpenAIEmbedder
+from overstory.canonical import CANONICAL_SENTENCE
 from overstory.errors import (
     EmbeddingError,
     ModelError,
@@ -31,11 +31,6 @@ __all__ = ["llm_server"]
 
 SECRET = "sk-do-not-show-1234567890"
 DIMENSION = 64
-
-
-@pytest.fixture(autouse=True)
-def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_embedder, "_canonical_vectors", {})
 
 
 def opened(server: LLMServer, **options: Any) -> OpenAIEmbedder:
@@ -171,9 +166,24 @@ def test_dimension_that_nobody_named_is_learned_from_one_call(llm_server: LLMSer
     assert all("dimensions" not in call.body for call in llm_server.embeddings)
 
 
-def test_embedding_hash_costs_one_call_in_a_process(llm_server: LLMServer) -> None:
-    hashes = {embedder.embedding_hash for embedder in (opened(llm_server), opened(llm_server)) for _ in range(2)}
-    assert (len(hashes), sent(llm_server)) == (1, [[CANONICAL_SENTENCE]])
+def test_dimension_that_nobody_named_is_told_by_the_first_answer(llm_server: LLMServer) -> None:
+    embedder = opened(llm_server, dimension=None)
+    assert (embedder.embed(["text"]).shape, embedder.dimension) == ((1, DIMENSION), DIMENSION)
+    assert sent(llm_server) == [["text"]]
+
+
+def test_embedding_hash_costs_one_call(llm_server: LLMServer) -> None:
+    embedder = opened(llm_server)
+    assert len({embedder.embedding_hash for _ in range(2)}) == 1
+    assert sent(llm_server) == [[CANONICAL_SENTENCE]]
+
+
+def test_recipe_costs_no_call_and_changes_with_what_decides_vectors(llm_server: LLMServer) -> None:
+    elsewhere = OpenAIEmbedder("embed-1", base_url="http://127.0.0.1:1/v1", dimension=DIMENSION)
+    others = [elsewhere, opened(llm_server, dimension=None), OpenAIEmbedder("embed-2", base_url=llm_server.base_url)]
+    assert len({embedder.recipe for embedder in (opened(llm_server), *others)}) == 4
+    assert opened(llm_server, api_key="another", concurrency=2).recipe == opened(llm_server).recipe
+    assert llm_server.calls == []
 
 
 def test_opening_costs_no_call(llm_server: LLMServer) -> None:
@@ -184,11 +194,8 @@ def test_opening_costs_no_call(llm_server: LLMServer) -> None:
     assert llm_server.calls == []
 
 
-def test_silently_changed_model_changes_the_embedding_hash(
-    llm_server: LLMServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silently_changed_model_changes_the_embedding_hash(llm_server: LLMServer) -> None:
     before = opened(llm_server).embedding_hash
-    monkeypatch.setattr(openai_embedder, "_canonical_vectors", {})
     flipped = [-x for x in embed(CANONICAL_SENTENCE, DIMENSION)]
     llm_server.next(reply(with_vector(flipped)))
     assert opened(llm_server).embedding_hash != before

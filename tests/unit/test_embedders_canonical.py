@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from overstory.adapters.embedders.canonical import exact_hash, steady_hash
+from overstory.canonical import exact_hash, steady_hash
 
 Vector = NDArray[np.float32]
 

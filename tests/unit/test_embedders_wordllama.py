@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from overstory.adapters.embedders import wordllama_embedder
-from overstory.adapters.embedders.canonical import CANONICAL_SENTENCE
 from overstory.adapters.embedders.wordllama_embedder import (
     BATCH_TEXTS,
     BLOCK_TOKENS,
     MAX_CHARS,
     WordLlamaEmbedder,
 )
+from overstory.canonical import CANONICAL_SENTENCE
 from overstory.errors import EmbeddingError
 from overstory.ports import Embedder
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from overstory.adapters.embedders.canonical import CANONICAL_SENTENCE, steady_hash
 from overstory.adapters.embedders.vectors import encodable, is_blank, unit_rows
+from overstory.canonical import CANONICAL_SENTENCE, steady_hash
 from overstory.errors import EmbeddingError, SettingsError
+from overstory.identity import digest
 
 if TYPE_CHECKING:
     from overstory.ports import Vectors
@@ -44,6 +45,11 @@ class FastEmbedEmbedder:
         self._model_folder = model_folder
         self._allow_download = allow_download
         self.dimension = _dimension(model)
+
+    @property
+    def recipe(self) -> str:
+        """Changes with the model and the folder of its files."""
+        return digest("embedder", self.name, self._model_folder or "")
 
     @cached_property
     def embedding_hash(self) -> str:

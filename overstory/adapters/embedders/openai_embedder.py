@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from overstory.adapters.embedders.canonical import CANONICAL_SENTENCE, steady_hash
 from overstory.adapters.embedders.openai_batches import Batch, BatchEmbedder, batches
 from overstory.adapters.embedders.vectors import encodable, is_blank, unit_rows
 from overstory.adapters.in_flight import LoopThread, run_in_flight
 from overstory.adapters.metering import Clock, Gate, Retries, Sleep, usd
 from overstory.adapters.openai_endpoint import Endpoint
 from overstory.adapters.tokenizers import OpenAITokenizer
+from overstory.canonical import CANONICAL_SENTENCE, steady_hash
+from overstory.identity import digest
 from overstory.ports import EMBEDDING, Call, Tokenizer
 from overstory.settings import Prices
 
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 65_536
 """Of a longer text only the beginning counts; models take 512 to 32,768 tokens."""
-
-_canonical_vectors: dict[tuple[str, str, int | None], Vectors] = {}
-"""By address, model and dimension: one call in a process, however many embedders are opened."""
 
 
 class OpenAIEmbedder:
@@ -83,6 +81,7 @@ class OpenAIEmbedder:
         self.concurrency = concurrency
         self._endpoint = Endpoint(base_url, model, api_key_env, api_key, timeout_seconds)
         self._asked_dimension = dimension
+        self._told_dimension: int | None = None
         self._limits = (batch_texts, batch_tokens)
         self._usd_per_mtok = (prices or Prices()).usd_per_mtok_embedding
         self._retries = Retries(max_attempts)
@@ -95,10 +94,15 @@ class OpenAIEmbedder:
         """The address and the model, never the key."""
         return f"OpenAIEmbedder({self._endpoint.model!r}, base_url={self._endpoint.base_url!r})"
 
-    @cached_property
+    @property
+    def recipe(self) -> str:
+        """Changes with the address, the model and the number of dimensions asked for."""
+        return digest("embedder", self.name, self._endpoint.base_url, str(self._asked_dimension or ""))
+
+    @property
     def dimension(self) -> int:
-        """Dimensions of the vectors; costs one call where the settings do not name them."""
-        return self._asked_dimension or len(self._canonical)
+        """Dimensions of the vectors; costs one call where neither the settings nor an answer have told them."""
+        return self._asked_dimension or self._told_dimension or len(self._canonical)
 
     @cached_property
     def embedding_hash(self) -> str:
@@ -117,8 +121,11 @@ class OpenAIEmbedder:
             QuotaExhausted: The account is empty.
         """
         full = [(i, encodable(text, MAX_CHARS)) for i, text in enumerate(texts) if not is_blank(text)]
+        answers = self._ask(full, "canonical vector" if texts == [CANONICAL_SENTENCE] else "embed")
+        if answers and not self._asked_dimension:
+            self._told_dimension = self._told_dimension or len(answers[0][1][0])
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for batch, rows in self._ask(full, "embed"):
+        for batch, rows in answers:
             vectors[list(batch.places)] = unit_rows(rows, self.dimension, self.name)
         return vectors
 
@@ -127,13 +134,10 @@ class OpenAIEmbedder:
         taken, self._calls = self._calls, []
         return taken
 
-    @property
+    @cached_property
     def _canonical(self) -> Vectors:
-        key = (self._endpoint.base_url, self._endpoint.model, self._asked_dimension)
-        if key not in _canonical_vectors:
-            [(_, [row])] = self._ask([(0, CANONICAL_SENTENCE)], "canonical vector")
-            [_canonical_vectors[key]] = unit_rows([row], self._asked_dimension or len(row), self.name)
-        return _canonical_vectors[key]
+        vector: Vectors = self.embed([CANONICAL_SENTENCE])[0]
+        return vector
 
     def _ask(self, texts: Sequence[tuple[int, str]], cause: str) -> list[tuple[Batch, Rows]]:
         if not texts:  # nothing to do: no thread, no client, no import of 0.7 s

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from overstory.adapters.embedders.canonical import CANONICAL_SENTENCE, exact_hash
 from overstory.adapters.embedders.vectors import encodable, is_blank
+from overstory.canonical import CANONICAL_SENTENCE, exact_hash
 from overstory.errors import EmbeddingError
 
 if TYPE_CHECKING:

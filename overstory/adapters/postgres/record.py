@@ -10,6 +10,7 @@ from overstory.adapters.postgres.clusters import PostgresClusters
 from overstory.adapters.postgres.database import Database, connect
 from overstory.adapters.postgres.datasets import forget
 from overstory.adapters.postgres.documents import PostgresDocuments
+from overstory.adapters.postgres.embedders import PostgresEmbedders
 from overstory.adapters.postgres.holds import PostgresHold, hold, living
 from overstory.adapters.postgres.leaves import PostgresLeaves
 from overstory.adapters.postgres.ledger import PostgresLedger
@@ -17,6 +18,7 @@ from overstory.adapters.postgres.summaries import PostgresSummaries
 from overstory.adapters.postgres.vectors import PgVectors
 from overstory.errors import SettingsError
 from overstory.identity import ClusterId, DocumentId
+from overstory.known_embedders import KnownEmbedders
 from overstory.record import Clusters, Documents, Forgotten, Leaves, Ledger, Summaries, VectorStore
 
 _OLDEST_CHANGE = """
@@ -53,6 +55,7 @@ class PostgresRecord:
         self.clusters: Clusters = PostgresClusters(db)
         self.ledger: Ledger = PostgresLedger(db)
         self.vectors: VectorStore = PgVectors(db)
+        self.embedders: KnownEmbedders = PostgresEmbedders(db)
 
     @classmethod
     def open(cls, url: str) -> PostgresRecord:
