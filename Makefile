@@ -13,7 +13,7 @@ help: ## List these targets
 setup: ## Make .venv with the locked packages; quick if unchanged
 	@scripts/setup
 
-weaviate: setup ## Compile the Weaviate server that the tests of that store start; skipped without Go
+weaviate: setup ## Compile the Weaviate server for the tests; skipped without Go
 	@scripts/weaviate
 
 check: setup ## Lint, format, types, lock file, secrets
