@@ -6,9 +6,16 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from overstory.cli.tables import duration
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.status import Status
+
+
+STEADY_SECONDS = 3.0
+STEADY_SHARE = 0.05
+"""How much of a stage is done before its rate says something about the rest."""
 
 
 class Bars:
@@ -21,6 +28,7 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
         self._progress = _progress() if sys.stderr.isatty() else None
         self._opening: TaskID | None = None
+        self._told: dict[str, int] = {}
 
     def __enter__(self) -> Bars:
         """Show that the work is being prepared: Postgres may have to start, and Dagster takes seconds to load."""
@@ -39,8 +47,9 @@ class Bars:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Move a stage's bar."""
         if self._progress is None:
-            if done >= total:
-                sys.stderr.write(f"{_words(stage)}: {total:,}\n")
+            if done >= total > 0 and self._told.get(stage) != total:
+                self._told[stage] = total
+                sys.stderr.write(f"{_words(stage)}: {total:,} done\n")
             return
         if self._opening is not None:
             self._progress.remove_task(self._opening)
@@ -87,16 +96,32 @@ class Notice:
 
 def _progress() -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Remaining(TextColumn):
+        def __init__(self) -> None:
+            super().__init__("")
+
+        def render(self, task: Task) -> Text:
+            return Text(remaining(task.completed, task.total, task.elapsed))
 
     return Progress(
         TextColumn("{task.description:<20}"),
         BarColumn(bar_width=32),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        Remaining(),
         console=Console(stderr=True),
         transient=True,
     )
+
+
+def remaining(done: float, total: float | None, seconds: float | None) -> str:
+    """How long the rest will take, once there is enough of it to tell by; empty before and at the end."""
+    if not total or not seconds or seconds < STEADY_SECONDS or done < STEADY_SHARE * total or done >= total:
+        return ""
+    return f"about {duration(seconds / done * (total - done))} left"
 
 
 def _words(stage: str) -> str:
