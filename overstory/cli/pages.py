@@ -12,11 +12,17 @@ from overstory.cli.tables import show, words
 from overstory.cli.terminal import one_line, printable
 from overstory.nodes import NodeKind, NodeState
 from overstory.retrieval.context import source_line
-from overstory.retrieval.hits import Hit, SearchResult
+from overstory.retrieval.hits import Hit, MatchedVia, SearchResult
 from overstory.retrieval.view import NodeRef, NodeView
 
 _SHOWN_CHARS = 700
 _RELATIVES_SHOWN = 12
+_VIA = {
+    MatchedVia.TEXT: "by its own text",
+    MatchedVia.SUMMARY: "by its chunk summary",
+    MatchedVia.PARENT: "as a child of a summary above",
+}
+"""Why a node is among the hits, in words."""
 
 
 def search(result: SearchResult) -> None:
@@ -33,10 +39,10 @@ def search(result: SearchResult) -> None:
 
 def _head(rank: int, hit: Hit) -> str:
     state = "[green]fresh[/]" if hit.state is NodeState.FRESH else f"[yellow]{hit.state}: {escape(hit.reason)}[/]"
-    via = words(str(hit.matched_via))
+    via = _VIA[hit.matched_via]
     return (
         f"[bold]{rank:>2}.[/] {escape(one_line(source_line(hit)))}\n"
-        f"    [dim]level {hit.level}  score {hit.score:.4f}  via {via}  {hit.node_id[:8]}[/]  {state}"
+        f"    [dim]level {hit.level}  score {hit.score:.4f}  {via}  {hit.node_id[:8]}[/]  {state}"
     )
 
 

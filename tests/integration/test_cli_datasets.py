@@ -83,3 +83,7 @@ def test_document_whose_path_begins_with_a_space_is_shown(terminal: Terminal) ->
 def test_last_run_of_a_document_is_shown_with_how_to_see_it(terminal: Terminal) -> None:
     done = terminal("status", " one.md", "-d", "one")
     assert "(start it with 'overstory dev')" in " ".join(done.stdout.split())
+
+
+def test_hit_says_how_it_was_found(terminal: Terminal) -> None:
+    assert "found by its own text" in terminal("search", "price of plan one", "-d", "one").stdout
