@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
-from overstory.building.summaries import Maker, name_problems, outstanding, recipes_of
+from overstory.building.summaries import Maker, named, outstanding, recipes_of
 from overstory.tree import cluster_target
 
 STAGE = "cluster_summaries"
@@ -22,5 +22,5 @@ def summarize_clusters(ctx: BuildContext, shards: Collection[int] | None = None)
         stored = {tree.stored.id: tree.stored for tree in trees if tree.stored}
         targets = [cluster_target(tree, recipes) for tree in trees if tree.members]
         Maker(ctx, report).make(outstanding(targets, stored, report))
-    report.problems = name_problems(ctx, report.problems)
+    report.problems = named(ctx, report.problems)
     return report

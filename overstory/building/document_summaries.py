@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from overstory.building.context import BuildContext, timed
 from overstory.building.report import StageReport
-from overstory.building.summaries import Maker, name_problems, outstanding, recipes_of, remove_surplus
+from overstory.building.summaries import Maker, named, outstanding, recipes_of, remove_surplus
 from overstory.record import DocumentTree
 from overstory.tree import Recipes, Target, chunk_targets, document_target, section_targets
 
@@ -26,7 +26,7 @@ def summarize_documents(ctx: BuildContext, shards: Collection[int] | None = None
     stored |= Maker(ctx, report).make(outstanding(lower, stored, report))
     upper = [document_target(tree, recipes, stored) for tree in trees]
     Maker(ctx, report).make(outstanding(upper, stored, report))
-    report.problems = name_problems(ctx, report.problems, trees)
+    report.problems = named(ctx, report.problems, trees)
     return report
 
 

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from overstory.building.context import BuildContext
 from overstory.building.document_summaries import lower_targets
 from overstory.building.leaves import Cutter
-from overstory.building.summaries import recipes_of
+from overstory.building.report import Problem
+from overstory.building.summaries import name_problems, recipes_of
+from overstory.failures import explain
 from overstory.freshness import Cause, Desired, Verdict, judge
 from overstory.identity import ClusterId, DocumentId, NodeId
 from overstory.nodes import NodeKind, NodeState
 from overstory.record import ClusterTree, DocumentRow, DocumentTree, LevelHealth, StoredSummary
 from overstory.tree import Target, cluster_target, document_target
+
+
+@dataclass(frozen=True, slots=True)
+class FailedNode:
+    """A document or a summary that could not be made, in the words of a person."""
+
+    subject: str
+    """Id of the document or cluster."""
+    path: str
+    """Of the document; empty for a cluster."""
+    reason: str
+    """What it is, why it failed and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +44,8 @@ class Health:
     """When the oldest change that is not in the index yet was seen; None when nothing is stale."""
     unfresh: Mapping[str, tuple[Target, NodeState]]
     """Nodes that are not fresh, by id; orphaned ones too."""
+    failures: tuple[FailedNode, ...] = ()
+    """What has failed, documents that cannot be read first."""
 
     @property
     def staleness_rate(self) -> float:
@@ -78,7 +94,24 @@ def examine(ctx: BuildContext) -> Health:
         levels=tuple(sorted(counts.values(), key=lambda level: (level.level, _ORDER[level.kind]))),
         stale_since=_stale_since(ctx, unfresh.values(), pending),
         unfresh=unfresh,
+        failures=_failures(rows, trees, targets),
     )
+
+
+def _failures(
+    rows: Sequence[DocumentRow],
+    trees: Sequence[DocumentTree],
+    targets: Sequence[tuple[Target, StoredSummary | None]],
+) -> tuple[FailedNode, ...]:
+    """What failed when it was last tried, for the text and the recipe that stand."""
+    unread = [FailedNode(row.id, row.path, row.failure) for row in rows if row.failure]
+    failed = [
+        Problem(target.owner, explain(summary.failure), "", target.kind, target.ordinal)
+        for target, summary in targets
+        if summary is not None and summary.failure and judge(summary, target.desired).state is NodeState.FAILED
+    ]
+    named = name_problems(failed, {str(row.id): row.path for row in rows}, trees)
+    return (*unread, *(FailedNode(problem.subject, problem.path, problem.reason) for problem in named))
 
 
 _ORDER = {kind: place for place, kind in enumerate(NodeKind)}

@@ -285,11 +285,16 @@ class Maker:
             )
 
 
-def name_problems(ctx: BuildContext, problems: Sequence[Problem], trees: Sequence[DocumentTree] = ()) -> list[Problem]:
+def named(ctx: BuildContext, problems: Sequence[Problem], trees: Sequence[DocumentTree] = ()) -> list[Problem]:
     """The problems with what a person knows documents, sections and clusters by."""
-    if not problems:
-        return []
-    paths = {str(row.id): row.path for row in ctx.record.documents.rows(ctx.name)}
+    rows = ctx.record.documents.rows(ctx.name) if problems else []
+    return name_problems(problems, {str(row.id): row.path for row in rows}, trees)
+
+
+def name_problems(
+    problems: Sequence[Problem], paths: Mapping[str, str], trees: Sequence[DocumentTree]
+) -> list[Problem]:
+    """The problems named by ``paths`` of documents and the headings of the sections of ``trees``."""
     headings = {(str(tree.document_id), row.ordinal): row.heading for tree in trees for row in tree.sections}
     return [_named(problem, paths, headings) for problem in problems]
 

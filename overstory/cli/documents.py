@@ -142,6 +142,14 @@ class LevelDocument(_Part):
     staleness_rate: float
 
 
+class FailureDocument(_Part):
+    """A document or summary that could not be made."""
+
+    subject: str
+    path: str
+    reason: str
+
+
 class StatusDocument(Document):
     """``overstory status --json``."""
 
@@ -157,6 +165,8 @@ class StatusDocument(Document):
     calls: int
     tokens_in: int
     tokens_out: int
+    failures: tuple[FailureDocument, ...] = ()
+    failures_total: int = 0
     notes: tuple[str, ...]
 
 

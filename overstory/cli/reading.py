@@ -106,6 +106,9 @@ def show(node: str, dataset: str | None, *, as_json: bool) -> None:
     """Print a node and its relatives."""
     with for_reading(dataset) as (_, chosen, record):
         view = api.show(record, chosen, node)
+        failed = unread(api.open_dataset(chosen, record), node) if view is None else None
+    if failed is not None:
+        raise failed
     if view is None:
         raise SettingsError(
             f"Dataset '{chosen.name}' has no node '{node}'",
@@ -115,6 +118,15 @@ def show(node: str, dataset: str | None, *, as_json: bool) -> None:
         _print_one(node_document(chosen.name, view))
     else:
         pages.node(view)
+
+
+def unread(ctx: BuildContext, path: str) -> SettingsError | None:
+    """The error for a document that is known but has no text, so no node."""
+    row = next((row for row in ctx.record.documents.rows(ctx.name) if path.strip() in (row.path, row.id)), None)
+    if row is None:
+        return None
+    reason = row.failure or "it has not been cut into leaves yet"
+    return SettingsError(f"'{row.path}' has no summary: {reason}", hint="Mend or exclude it, then build again")
 
 
 def _too_short(node: str) -> bool:

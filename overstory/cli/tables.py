@@ -95,14 +95,14 @@ def build(document: BuildDocument) -> None:
     problems([f"{words(problem.stage)}: {problem.reason}" for problem in document.problems], document.notes)
 
 
-def problems(reasons: Sequence[str], notes: Sequence[str]) -> None:
-    """What failed and what should be known, a line each."""
+def problems(reasons: Sequence[str], notes: Sequence[str], *, total: int = 0) -> None:
+    """What failed and what should be known, a line each; ``total`` where not all reasons are given."""
     for note in notes:
         console.print(f"[yellow]note[/] {escape(one_line(note))}", soft_wrap=True)
     for reason in reasons[:_PROBLEMS_SHOWN]:
         console.print(f"[red]failed[/] {escape(one_line(reason))}", soft_wrap=True)
-    if len(reasons) > _PROBLEMS_SHOWN:
-        console.print(f"… and {len(reasons) - _PROBLEMS_SHOWN:,} more (--json lists them all)")
+    if (number := max(total, len(reasons))) > _PROBLEMS_SHOWN:
+        console.print(f"… and {number - _PROBLEMS_SHOWN:,} more (--json lists them all)")
 
 
 def plan(document: PlanDocument) -> None:
@@ -168,7 +168,7 @@ def status(document: StatusDocument) -> None:
     """Node states by level, and what has been spent."""
     if not document.documents:
         show(f"{document.dataset}: no documents have been built yet. Run: overstory build")
-        problems((), document.notes)
+        problems([failure.reason for failure in document.failures], document.notes, total=document.failures_total)
         return
     head = f"{document.dataset}: {document.documents:,} documents"
     table = _table("level", "kind", "fresh", "stale", "missing", "failed", "orphaned", "staleness", title=head)

@@ -12,6 +12,7 @@ from overstory.cli.documents import (
     BuildDocument,
     ClusterPlan,
     FactsDocument,
+    FailureDocument,
     HitDocument,
     LevelDocument,
     NodeDocument,
@@ -30,6 +31,9 @@ from overstory.planning import LevelEstimate, Plan, Price, total
 from overstory.record import Spent
 from overstory.retrieval.hits import Hit, SearchResult
 from overstory.retrieval.view import NodeRef, NodeView
+
+FAILURES_LISTED = 100
+"""Of an index's failures at most; how many there are is told besides."""
 
 
 def build_document(dataset: str, run_id: str, reports: Sequence[StageReport], seconds: float) -> BuildDocument:
@@ -165,6 +169,11 @@ def status_document(
         calls=spent.calls,
         tokens_in=spent.tokens_in,
         tokens_out=spent.tokens_out,
+        failures=tuple(
+            FailureDocument(subject=failed.subject, path=failed.path, reason=failed.reason)
+            for failed in health.failures[:FAILURES_LISTED]
+        ),
+        failures_total=len(health.failures),
         notes=tuple(notes),
     )
 

@@ -8,6 +8,7 @@ import pytest
 
 from overstory import api
 from overstory.building.health import examine_document
+from overstory.cli.reading import unread
 from overstory.errors import BudgetExhausted, BuildLocked, ExtractionError, ModelRefusedAccess, QuotaExhausted
 from overstory.freshness import Cause
 from overstory.nodes import NodeKind, NodeState
@@ -403,3 +404,26 @@ def test_ledger_holds_every_call_that_reached_the_endpoint_even_those_that_end_t
     assert llm_bench.value("select sum(tokens_in) from ledger") == 0
     llm_server.reset()
     llm_bench.build()
+
+
+def test_status_lists_what_failed_with_path_reason_and_advice(llm_bench: Workbench, llm_server: LLMServer) -> None:
+    llm_bench.settings["chunking"] = SMALL_LEAVES
+    llm_bench.fill({"a.md": document("music", 1, paragraphs=6), "empty.txt": ""})
+    llm_server.default = behaviors.echo
+    llm_bench.build()
+    first, failed = llm_bench.health().failures
+    assert first.path == "empty.txt"
+    assert failed.path == "a.md"
+    assert failed.reason.startswith("a.md: the model repeated the prompt or its source instead of summarizing. ")
+    llm_server.reset()
+    llm_bench.build()
+    assert [failed.path for failed in llm_bench.health().failures] == ["empty.txt"]
+
+
+def test_document_that_failed_is_known_though_it_has_no_node(bench: Workbench) -> None:
+    bench.write("empty.txt", "")
+    bench.build()
+    error = unread(bench.context(), "empty.txt")
+    assert error is not None
+    assert "'empty.txt' has no summary: " in str(error)
+    assert unread(bench.context(), "nothing.txt") is None
