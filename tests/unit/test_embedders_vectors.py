@@ -22,8 +22,15 @@ def test_rows_are_divided_by_their_length() -> None:
     assert unit_rows([[3.0, 4.0]], 2, "m").tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]]
 
 
-def test_zero_row_stays_zero() -> None:
-    assert unit_rows([[0.0, 0.0], [1.0, 0.0]], 2, "m").tolist() == [[0.0, 0.0], [1.0, 0.0]]
+def test_row_of_zeros_is_refused() -> None:
+    with pytest.raises(EmbeddingError, match="a vector of zeros"):
+        unit_rows([[0.0, 0.0]], 2, "m")
+
+
+@pytest.mark.parametrize("value", [1e39, -1e300])
+def test_value_beyond_32_bits_is_refused(value: float) -> None:
+    with pytest.raises(EmbeddingError, match="no finite numbers"):
+        unit_rows([[1.0, value]], 2, "m")
 
 
 def test_tiny_values_keep_their_direction() -> None:

@@ -34,7 +34,7 @@ def unit_rows(rows: Sequence[Sequence[float] | NDArray[np.floating]], dimension:
         name: The embedder, for the message.
 
     Raises:
-        EmbeddingError: A row has another length, or holds a value that is not a finite number.
+        EmbeddingError: A row has another length, is all zeros, or holds a value that is no finite number of 32 bits.
     """
     lengths = {len(row) for row in rows}
     if lengths - {dimension}:
@@ -44,11 +44,15 @@ def unit_rows(rows: Sequence[Sequence[float] | NDArray[np.floating]], dimension:
             dimension=dimension,
         )
     vectors = np.asarray(rows, dtype=np.float64).reshape(len(rows), dimension)
-    if not np.isfinite(vectors).all():
+    if not (np.abs(vectors) <= np.finfo(np.float32).max).all():  # false for NaN too
         raise EmbeddingError(
             f"{name} gave a vector that holds no finite numbers", hint="Check the model: its weights may be damaged"
         )
     norms = np.sqrt(np.square(vectors).sum(axis=1, keepdims=True))
-    norms[norms == 0] = 1.0
+    if not norms.all():
+        raise EmbeddingError(
+            f"{name} gave a vector of zeros for a text that is not blank",
+            hint="Check the model and base_url: nothing can be found by such a vector",
+        )
     units: Vectors = (vectors / norms).astype(np.float32)
     return units
