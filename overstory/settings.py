@@ -122,7 +122,7 @@ class Prices(_Section):
 
 
 class Budget(_Section):
-    """A limit that stops a build before it is passed; the build resumes when it is raised."""
+    """A limit per run: it stops a build before it is passed; the next build goes on with as much again."""
 
     usd: float | None = Field(None, ge=0)
 

@@ -1,4 +1,4 @@
-"""The budget of a build: what a call may cost at its dearest is reserved, what it did cost is settled."""
+"""The budget of one run: what a call may cost at its dearest is reserved, what it did cost is settled."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def exhausted(ctx: BuildContext, promised_usd: float = 0.0) -> BudgetExhausted:
     spent = ctx.record.ledger.spent(ctx.name, ctx.run_id).usd
     most = f": {spent:.4g} USD are spent, and it may cost {promised_usd:.4g} with its retries" if promised_usd else ""
     return BudgetExhausted(
-        f"The budget of {ctx.dataset.budget.usd} USD may be passed by the next call{most}",
-        hint="Raise budget.usd and build again: what was made is kept",
+        f"The budget of {ctx.dataset.budget.usd} USD per run may be passed by the next call{most}",
+        hint="Build again to go on with a new budget, or raise budget.usd first: what was made is kept",
     )
 
 

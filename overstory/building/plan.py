@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from overstory.building.cluster_plan import plan_clusters
@@ -35,7 +36,7 @@ def plan(ctx: BuildContext) -> Plan:
     outlook.embedding_tokens += estimate.embedding_tokens
     calls = sum(action.price.calls for action in outlook.actions) + estimate.expected.calls
     call_seconds = ctx.dataset.prices.seconds_per_call / ctx.summarizer.concurrency if ctx.summarizer.paid else 0.0
-    return Plan(
+    planned = Plan(
         dataset=ctx.name,
         documents=_documents(scan, seen.scanned),
         actions=tuple(outlook.actions),
@@ -49,6 +50,20 @@ def plan(ctx: BuildContext) -> Plan:
         problems=_problems(scan, seen, outlook),
         notes=(*scan.notes, *notes),
         removed=outlook.removed,
+    )
+    return replace(
+        planned,
+        notes=(*planned.notes, *over_budget(planned.expected.usd + planned.embedding_usd, ctx.dataset.budget.usd)),
+    )
+
+
+def over_budget(expected_usd: float, budget_usd: float | None) -> tuple[str, ...]:
+    """A note where one run's budget is not expected to be enough."""
+    if budget_usd is None or expected_usd <= budget_usd:
+        return ()
+    return (
+        f"The expected price of {expected_usd:.4g} USD is more than budget.usd, {budget_usd:.4g} per run: the build "
+        "will stop before it is done; raise it, or build again to go on with a new budget",
     )
 
 

@@ -88,7 +88,7 @@ def test_embeddings_that_would_pass_the_budget_are_not_bought(loose_bench: Workb
     embedder = loose_bench.embedder
     assert embedder is not None
     embedder.paid = True
-    with pytest.raises(BudgetExhausted, match=r"Raise budget\.usd"):
+    with pytest.raises(BudgetExhausted, match=r"raise budget\.usd"):
         loose_bench.build()
     assert embedder.texts == []
 
@@ -201,3 +201,13 @@ def cut_leaves_only(bench: Workbench) -> None:
     ctx = bench.context()
     sync_documents(ctx)
     cut_leaves(ctx)
+
+
+def test_plan_warns_of_a_price_beyond_the_budget_of_a_run(llm_bench: Workbench) -> None:
+    llm_bench.settings |= {"chunking": {"leaf_tokens": 64}, "prices": DEAR, "budget": {"usd": 0.001}}
+    llm_bench.fill(corpus(3, paragraphs=6))
+    (note,) = llm_bench.plan().notes
+    assert "more than budget.usd, 0.001 per run" in note
+    llm_bench.settings["budget"] = {"usd": 1000.0}
+    assert llm_bench.plan().notes == ()
+    llm_bench.build()
