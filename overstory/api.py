@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from overstory import settings as configuration
 from overstory.building.context import BuildContext, no_progress
@@ -14,7 +14,7 @@ from overstory.errors import SettingsError
 from overstory.home import create_home, find_home, refuse_inside
 from overstory.identity import DocumentId, with_parameters
 from overstory.relocation import settle_source
-from overstory.settings import Dataset, OpenAISummarizer, Settings
+from overstory.settings import Dataset, Embedding, OpenAISummarizer, Settings
 from overstory.sizes import parameters
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from overstory.ports import Embedder, Progress, Summarizer, Tokenizer
     from overstory.retrieval.collapsed import SearchContext
     from overstory.retrieval.hits import SearchResult
+    from overstory.retrieval.serving import ServingEmbedders
     from overstory.retrieval.view import NodeView
     from overstory.tree import Recipes
 
@@ -95,7 +96,7 @@ def open_dataset(
         record=record,
         source=open_source(dataset),
         extractor=LibraryExtractor(),
-        embedder=open_embedding(dataset),
+        embedder=open_embedding(dataset, record, run_id=run_id),
         summarizer=_summarizer(dataset, tokenizer, processes),
         tokenizer=tokenizer,
         run_id=run_id,
@@ -131,23 +132,36 @@ def open_source(dataset: Dataset) -> FolderSource:
     return FolderSource(Path(dataset.source), dataset.include, dataset.exclude, dataset.max_document_bytes)
 
 
-def open_embedding(dataset: Dataset) -> Embedder:
-    """The embedder that the dataset's settings name; its model is loaded when first needed."""
-    from overstory.adapters.embedders import open_embedder
+def open_embedding(
+    dataset: Dataset, record: PostgresRecord | None = None, *, run_id: str = "", searching: bool = False
+) -> Embedder:
+    """The embedder that the dataset's settings name; its model is loaded when first needed.
 
-    chosen = dataset.embedding
+    Args:
+        dataset: Its settings.
+        record: Recognizes the embedder, so that its hash and dimension cost no call.
+        run_id: Names the build that it embeds for.
+        searching: It embeds queries, nothing that is stored.
+    """
+    from overstory.adapters.embedders import open_embedder
+    from overstory.known_embedders import Recognizable, RecognizedEmbedder
+
+    options = _embedder_options(dataset.embedding)
+    extra = {"prices": dataset.prices} if dataset.embedding.name.startswith("openai:") else {}
+    embedder = open_embedder(dataset.embedding.name, **options, **extra)
+    if record is None or not isinstance(embedder, Recognizable):
+        return embedder
+    table = {"name": dataset.embedding.name, **options}
+    return RecognizedEmbedder(embedder, embedder.recipe, table, record.embedders, run_id=run_id, searching=searching)
+
+
+def _embedder_options(chosen: Embedding) -> dict[str, Any]:
+    """What of the settings an embedder of that kind takes."""
     if chosen.name.startswith("openai:"):
-        return open_embedder(
-            chosen.name,
-            base_url=chosen.base_url,
-            api_key_env=chosen.api_key_env,
-            dimension=chosen.dimension,
-            concurrency=chosen.concurrency,
-            prices=dataset.prices,
-        )
+        return chosen.model_dump(include={"base_url", "api_key_env", "dimension", "concurrency"})
     if chosen.name.startswith("fastembed:"):
-        return open_embedder(chosen.name, model_folder=chosen.model_folder, allow_download=chosen.allow_download)
-    return open_embedder(chosen.name)
+        return chosen.model_dump(include={"model_folder", "allow_download"})
+    return {}
 
 
 def search(
@@ -184,13 +198,28 @@ def open_search(dataset: Dataset, record: PostgresRecord) -> SearchContext:
     return SearchContext(
         dataset=dataset.name,
         store=PostgresSearch(record.db),
-        embedder=open_embedding(dataset),
+        embedder_of=_serving(dataset, record),
         recipes=_recipes(dataset),
         chunk_recipe=_chunk_recipe(dataset),
         # Words are compared in the language that they were indexed in, until a build indexes them in another.
         language=record.leaves.language(dataset.name) or dataset.retrieval.language,
         semantic_weight=dataset.retrieval.semantic_weight,
         clock=time.monotonic,
+    )
+
+
+def _serving(dataset: Dataset, record: PostgresRecord) -> ServingEmbedders:
+    from overstory.retrieval.serving import ServingEmbedders
+
+    def opened(embedding: Embedding) -> Embedder:
+        return open_embedding(dataset.model_copy(update={"embedding": embedding}), record, searching=True)
+
+    return ServingEmbedders(
+        dataset=dataset.name,
+        named=lambda: opened(dataset.embedding),
+        reopen=lambda known: opened(Embedding(**known.settings)),
+        default=lambda: opened(Embedding()),
+        known=record.embedders,
     )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from overstory.errors import SettingsError
+from overstory.errors import SettingsError, StoreUnavailable
 from overstory.ports import Embedder
 from overstory.retrieval.finder import Finder, Wanted
 from overstory.retrieval.hits import SearchResult, Trace, compose
 from overstory.retrieval.ports import Candidates, SearchStore
-from overstory.retrieval.query import prepare_query
+from overstory.retrieval.query import Query, prepare_query
 from overstory.retrieval.quota import Quota
+from overstory.retrieval.serving import EmbedderOf
 from overstory.tree import Recipes
 
 LEAST_CANDIDATES = 50
@@ -33,7 +34,7 @@ class SearchContext:
 
     dataset: str
     store: SearchStore
-    embedder: Embedder
+    embedder_of: EmbedderOf
     recipes: Recipes
     """By which summaries ought to be made, to tell the stale ones."""
     chunk_recipe: str
@@ -65,13 +66,26 @@ def search(ctx: SearchContext, text: str, quota: Quota) -> SearchResult:
         SettingsError: The query is empty, or the dataset has no index by this embedder.
         StoreUnavailable: The database does not answer.
     """
-    query, timer = prepare_query(text), _Timer(ctx.clock)
+    query = prepare_query(text)
+    # Vectors that are replaced while the query is embedded are gone by the time they are to be read.
+    found = _search(ctx, query, quota) or _search(ctx, query, quota)
+    if found is None:
+        raise StoreUnavailable(
+            f"The index of dataset '{ctx.dataset}' was replaced twice during one search", hint="Search again"
+        )
+    return found
+
+
+def _search(ctx: SearchContext, query: Query, quota: Quota) -> SearchResult | None:
+    """What a query finds by the vectors that serve when it begins; None where they are gone when it reads them."""
+    timer = _Timer(ctx.clock)
     with timer.step("embed"):
-        embedding = ctx.embedder.embedding_hash
-        vector = ctx.embedder.embed([query.text])[0]
+        embedder = _serving(ctx)
+        embedding, vector = embedder.embedding_hash, embedder.embed([query.text])[0]
     depth = max(LEAST_CANDIDATES, CANDIDATES_A_SLOT * (quota.leaves + quota.summaries))
     with ctx.store.snapshot() as store:
-        _check_embedding(store, ctx.dataset, embedding)
+        if not store.hold(ctx.dataset, embedding) or store.embeddings(ctx.dataset)[0] not in (None, embedding):
+            return None
         with timer.step("semantic"):
             # A query without a known word has no direction: every node would be equally near.
             near = store.semantic(ctx.dataset, embedding, vector, depth) if vector.any() else Candidates()
@@ -91,18 +105,22 @@ def search(ctx: SearchContext, text: str, quota: Quota) -> SearchResult:
     return SearchResult(query.text, hits, compose(hits), trace)
 
 
-def _check_embedding(store: SearchStore, dataset: str, embedding: str) -> None:
-    """Make sure that the dataset is served with the embedder in use."""
-    serving, stored = store.embeddings(dataset)
+def _serving(ctx: SearchContext) -> Embedder:
+    """The embedder of the vectors that serve now."""
+    serving, stored = ctx.store.embeddings(ctx.dataset)
     if not stored:
-        raise SettingsError(f"Dataset '{dataset}' has no index yet", hint="Build it: overstory build", dataset=dataset)
-    # Before the first build has ended nothing is serving: what is there already can be searched.
-    if embedding != serving and (serving is not None or embedding not in stored):
         raise SettingsError(
-            f"The index of dataset '{dataset}' was built with another embedder",
-            hint="Build again, or set embedding.name back",
-            dataset=dataset,
+            f"Dataset '{ctx.dataset}' has no index yet", hint="Build it: overstory build", dataset=ctx.dataset
         )
+    embedder = ctx.embedder_of(serving)
+    # Before the first build has ended nothing is serving: what is there already can be searched.
+    if serving is None and embedder.embedding_hash not in stored:
+        raise SettingsError(
+            f"The first build of dataset '{ctx.dataset}' has not ended, and was begun with another embedder",
+            hint="Build to the end: overstory build. Or set embedding.name back",
+            dataset=ctx.dataset,
+        )
+    return embedder
 
 
 def _counts(near: Candidates, worded: Candidates) -> dict[str, int]:

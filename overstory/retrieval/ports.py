@@ -111,6 +111,10 @@ class SearchStore(Protocol):
         """(the embedding_hash that searches use, all that have vectors); (None, nothing) before the first build."""
         ...
 
+    def hold(self, dataset: str, embedding_hash: str) -> bool:
+        """Keep the vectors of an embedding until the snapshot ends; asked first of all. False where they are gone."""
+        ...
+
     def semantic(self, dataset: str, embedding_hash: str, vector: Vectors, limit: int) -> Candidates:
         """The nodes nearest to a vector of shape (dimension,), at most ``limit`` of each sort."""
         ...

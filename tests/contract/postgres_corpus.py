@@ -214,7 +214,7 @@ class Corpus:
         return SearchContext(
             dataset=self.name,
             store=PostgresSearch(self.record.db),
-            embedder=self.embedder,
+            embedder_of=lambda _: self.embedder,
             recipes=recipes,
             chunk_recipe=chunk_recipe,
             language=language,

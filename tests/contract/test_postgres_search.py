@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from overstory.adapters.database_url import sqlalchemy_url
 from overstory.adapters.postgres.record import PostgresRecord
 from overstory.adapters.postgres.search import PostgresSearch
-from overstory.errors import SettingsError
+from overstory.errors import SettingsError, StoreUnavailable
 from overstory.freshness import Cause
 from overstory.identity import recipe_hash
 from overstory.nodes import NodeKind, NodeState
@@ -15,8 +17,9 @@ from overstory.record import VectorRow
 from overstory.retrieval.collapsed import search
 from overstory.retrieval.hits import MatchedVia
 from overstory.retrieval.quota import Quota
+from overstory.retrieval.serving import ServingEmbedders
 from tests.conftest import DatabaseMaker
-from tests.contract.postgres_corpus import Corpus, summary_row
+from tests.contract.postgres_corpus import Corpus, WordEmbedder, summary_row
 
 SUBJECTS = ("webhooks", "pricing", "alerts", "exports", "tokens", "roles", "audits", "regions", "quotas", "backups")
 
@@ -86,10 +89,50 @@ def test_a_dataset_that_was_never_built_is_refused(corpus: Corpus) -> None:
 
 
 def test_an_index_of_another_embedder_is_refused_not_searched_by_words_alone(handbook: Corpus) -> None:
-    handbook.embedder.embedding_hash = "other"
+    other = WordEmbedder()
+    other.embedding_hash = "other"
+    embedders = ServingEmbedders(
+        handbook.name,
+        named=lambda: other,
+        reopen=lambda known: other,
+        default=lambda: other,
+        known=handbook.record.embedders,
+    )
 
-    with pytest.raises(SettingsError, match="another embedder"):
+    with pytest.raises(SettingsError, match="another embedder than words"):
+        search(replace(handbook.context(), embedder_of=embedders), "limits", Quota(6, 2))
+
+
+def test_an_index_that_is_always_gone_when_it_is_read_is_told(handbook: Corpus) -> None:
+    handbook.embedder.embedding_hash = "dropped"
+
+    with pytest.raises(StoreUnavailable, match="replaced twice"):
         handbook.search("limits")
+
+
+def test_vectors_that_are_held_outlive_their_drop(handbook: Corpus) -> None:
+    store, embedding = PostgresSearch(handbook.record.db), handbook.embedder.embedding_hash
+    handbook.record.vectors.prepare(handbook.name, "new", 3)
+    with ThreadPoolExecutor(1) as pool, store.snapshot() as held:
+        assert held.hold(handbook.name, embedding)
+        switch = pool.submit(handbook.record.vectors.finish_load, handbook.name, "new")
+        _wait_until_blocked(handbook)
+        vector = handbook.embedder.embed(["limits"])[0]
+        found = held.semantic(handbook.name, embedding, vector, 5)
+        serving = store.embeddings(handbook.name)[0]
+
+    switch.result()
+    assert (len(found.leaves), serving) == (5, "new")
+    with store.snapshot() as later:
+        assert not later.hold(handbook.name, embedding)
+        assert later.embeddings(handbook.name) == ("new", frozenset({"new"}))
+
+
+def _wait_until_blocked(corpus: Corpus) -> None:
+    """Return when a statement waits for a lock."""
+    waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    while not corpus.record.db.rows(waiting):
+        pass
 
 
 def test_an_unknown_language_is_named(handbook: Corpus) -> None:

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import psycopg
+import sqlalchemy as sa
+
 from overstory.adapters.postgres import reading
 from overstory.adapters.postgres.clusters import cluster_trees
 from overstory.adapters.postgres.database import Database
@@ -83,6 +86,23 @@ class PostgresSearch:
         """(the embedding_hash that searches use, all that have vectors)."""
         found = self.db.rows(_EMBEDDINGS, dataset=dataset)
         return (found[0][0] if found else None), frozenset(stored for _, stored in found if stored)
+
+    def hold(self, dataset: str, embedding_hash: str) -> bool:
+        """Keep the vectors of an embedding until the snapshot ends; asked first of all. False where they are gone.
+
+        A table may be dropped at any moment, whatever a transaction has seen of it: only a lock keeps it. Taking one is
+        no query, so what is seen is seen after that.
+        """
+        table = table_name(dataset, embedding_hash)
+        with self.db.begin() as connection:
+            try:
+                with connection.begin_nested():
+                    connection.execute(sa.text(f"lock table {table} in access share mode"))
+            except sa.exc.ProgrammingError as error:
+                if isinstance(error.orig, psycopg.errors.UndefinedTable):
+                    return False
+                raise
+        return True
 
     def semantic(self, dataset: str, embedding_hash: str, vector: Vectors, limit: int) -> Candidates:
         """The nodes nearest to a vector of shape (dimension,), at most ``limit`` of each sort."""

@@ -158,6 +158,8 @@ class PgVectors:
                 e=embedding_hash,
                 d=dataset,
             )
+        # Apart from the switch: searches that still read the former vectors are waited for, and new ones do not wait.
+        with self.db.transaction() as db:
             others = db.rows(
                 "delete from vector_table where dataset = :d and embedding_hash <> :e returning name",
                 d=dataset,
