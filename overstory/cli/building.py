@@ -95,7 +95,7 @@ def plan(folder: Path | None, dataset: str | None, *, moved: bool, as_json: bool
     deployment, chosen = for_build(folder, dataset)
     planned = []
     for one in chosen:
-        with Bars() as bars, deployment.record() as record:
+        with Bars(lines=False) as bars, deployment.record() as record:
             planned.append(plan_document(make_plan(api.open_dataset(one, record, progress=bars, moved=moved))))
         if not as_json:
             tables.plan(planned[-1])

@@ -42,7 +42,7 @@ def _head(rank: int, hit: Hit) -> str:
     via = _VIA[hit.matched_via]
     return (
         f"[bold]{rank:>2}.[/] {escape(one_line(source_line(hit)))}\n"
-        f"    [dim]level {hit.level}  score {hit.score:.4f}  {via}  {hit.node_id[:8]}[/]  {state}"
+        f"    [dim]level {hit.level}  score {hit.score:.4f}  found {via}  {hit.node_id[:8]}[/]  {state}"
     )
 
 

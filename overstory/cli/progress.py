@@ -22,9 +22,13 @@ class Bars:
     """A bar for each stage on standard error, gone when the work is done; a pulse while no stage has begun.
 
     Use as a context manager; call it as ``ports.Progress``.
+
+    Args:
+        lines: Whether anything is said where nobody watches.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lines: bool = True) -> None:
+        self._lines = lines
         self._tasks: dict[str, TaskID] = {}
         self._progress = _progress() if sys.stderr.isatty() else None
         self._opening: TaskID | None = None
@@ -47,7 +51,7 @@ class Bars:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Move a stage's bar."""
         if self._progress is None:
-            if done >= total > 0 and self._told.get(stage) != total:
+            if self._lines and done >= total > 0 and self._told.get(stage) != total:
                 self._told[stage] = total
                 sys.stderr.write(f"{_words(stage)}: {total:,} done\n")
             return
