@@ -155,6 +155,10 @@ def _interrupted(dataset: str) -> BuildInterrupted:
     )
 
 
+def _tags(cause: str) -> dict[str, str]:
+    return {CAUSE_TAG: cause, PROCESS_TAG: str(os.getpid()), REPOSITORY_LABEL_TAG: LABEL}
+
+
 def _range(shards: Collection[int] | None) -> dict[str, str]:
     keys = sorted(map(shard_key, shards)) if shards else SHARD_KEYS
     return {RANGE_START_TAG: keys[0], RANGE_END_TAG: keys[-1]}

@@ -18,6 +18,9 @@ SCHEDULES = """
     ... on RepositoryLocation { repositories { schedules { name scheduleState { status } } } } } } } } }
 """
 
+PLACE = {"repositoryName": "__repository__", "repositoryLocationName": "pipelines.definitions"}
+RUNS_OF_JOB = "query($job: PipelineSelector!) { pipelineOrError(params: $job) { ... on Pipeline { runs { runId } } } }"
+
 
 def test_port_in_use_is_told_in_one_line(site: Site) -> None:
     with socket.socket() as taken:
@@ -32,11 +35,13 @@ def test_ui_shows_the_build_and_ends_with_ctrl_c(site: Site) -> None:
     built = site.build()
     with serving(site) as ui:
         data = ui.asked("{ runsOrError { ... on Runs { results { runId } } } }")
+        of_job = ui.asked(RUNS_OF_JOB, job={**PLACE, "pipelineName": f"{DATASET}__build_changed"})
         schedules = json.dumps(ui.asked(SCHEDULES))
         ui.ended()
     address = f"http://127.0.0.1:{ui.port}"
     assert ui.first_line.startswith(f"Dagster serves {address} ")
     assert [run["runId"] for run in data["runsOrError"]["results"]] == [built.run_id]
+    assert of_job["pipelineOrError"]["runs"] == [{"runId": built.run_id}]
     assert f"{DATASET}__nightly" in schedules
     assert "RUNNING" in schedules
     assert ui.process.returncode == 0
