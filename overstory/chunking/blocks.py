@@ -32,13 +32,13 @@ class Block:
 
 
 _FENCE = re.compile(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
-_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]+")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•◦‣·]|\(?(?:\d{1,9}|[A-Za-z]|[ivxlc]{2,5})[.)])[ \t]+\S")
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,5})\.?[ \t]+([^\W\d_a-z].{0,78}?[^\s.,;:!?])$")
 _WORDY = re.compile(r"[^\W_]")
 _UNDERLINES = "=-~^\"'#*+:."
 _MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
-_PIPE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_PIPE_RULE = re.compile(r"[ \t]*+\|?+[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
 _GRID_RULE = re.compile(r"[ \t]*\+(?:[-=]+\+)+[ \t]*$")
 _SIMPLE_RULE = re.compile(r"[ \t]*=+(?:[ \t]+=+)+[ \t]*$")
 _FRONT_MATTER_LINES = 200
@@ -139,9 +139,10 @@ class _Scanner:
 
     def _atx(self, at: int, line: str) -> int:
         match = _ATX.match(line)
-        if not match or not match[2]:
+        title = _without_closing_marks(line[match.end() :]) if match else ""
+        if not match or not title:
             return 0
-        self._heading(at, match[2], "#", len(match[1]))
+        self._heading(at, title, "#", len(match[1]))
         return 1
 
     def _overlined(self, at: int, line: str) -> int:
@@ -242,6 +243,13 @@ class _Scanner:
                 self.found[index] = replace(self.found[index], level=levels[style])
             elif style == "1.1" and len(used) > 1:
                 self.found[index] = replace(self.found[index], kind=Kind.PARAGRAPH, level=0, title="")
+
+
+def _without_closing_marks(title: str) -> str:
+    """The text of a heading without the number signs that may end its line."""
+    whole = title.rstrip(" \t")
+    bare = whole.rstrip("#")
+    return bare.rstrip(" \t") if bare.endswith((" ", "\t")) else whole
 
 
 def _rule_mark(line: str) -> str:

@@ -19,7 +19,8 @@ _WHOLE = r"(?<!\r)(?![\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}])"
 """White space takes a combining mark behind it into its grapheme cluster (UAX #29): no cut there."""
 _OPENING = r"(?=[\p{Lu}\p{Lt}\p{Lo}\p{N}\p{Ps}\p{Pi}\"'*_`#•-])"
 _SENTENCES = regex.compile(
-    rf"(?P<sentence>(?:[.!?…]+{_CLOSING}\s+{_OPENING}|[。！？｡؟۔।॥]+{_CLOSING}\s*){_WHOLE})|\n+", regex.VERSION0
+    rf"(?P<sentence>(?:(?:\G|(?<![.!?…]))[.!?…]++{_CLOSING}\s+{_OPENING}|[。！？｡؟۔।॥]+{_CLOSING}\s*){_WHOLE})|\n+",
+    regex.VERSION0,
 )
 _WORDS = regex.compile(rf"(?P<clause>(?:[,;:—]\s+|[，、；：،؛])\s*{_WHOLE})|\s+{_WHOLE}")
 _LINES = regex.compile(r"\n+")

@@ -9,6 +9,8 @@ from overstory.chunking.blocks import Kind, blocks, front_matter_lines
 _HEAD_CHARS = 20_000
 """A heading that comes later is no title."""
 MOST_TITLE_CHARS = 200
+_MOST_MARKED_CHARS = 20 * MOST_TITLE_CHARS
+"""With its markup; what comes behind does not show in a title."""
 _FRONT_TITLE = re.compile(r"title:[ \t]*(.+)", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"\\(?=[^\w\s])|[*`]+|(?<!\w)_+|_+(?!\w)|\{#[^}]*\}|<[^>]+>")
@@ -34,4 +36,4 @@ def front_matter_title(text: str) -> str:
 
 def plain(title: str) -> str:
     """A heading without links, emphasis and escapes."""
-    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", title)).split())[:MOST_TITLE_CHARS]
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", title[:_MOST_MARKED_CHARS])).split())[:MOST_TITLE_CHARS]

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from overstory.facts.vocabulary import spaced
 
 _END = re.compile(
-    r"[.!?…]+[\"'”’»)\]*_`]*(?:[ ]?\[[^\]\s]{1,20}\]_?)?(?=\s|$)"
+    r"(?<![.!?…])[.!?…]++[\"'”’»)\]*_`]*(?:[ ]?\[[^\]\s]{1,20}\]_?)?(?=\s|$)"
     r"|[。！？｡]+[」』”’）)\"]*"
-    r"|[؟۔।॥]+(?=\s|$)"
+    r"|(?<![؟۔।॥])[؟۔।॥]++(?=\s|$)"
 )
+"""A run of marks is tried once, from its start: from its middle it would fail as it did before."""
 _NEXT = re.compile(r"\s*[\"'“‘«(\[*_`]*(\S)")
 _WORD_BEFORE = re.compile(r"[\w.&-]+$")
 _ABBREVIATIONS = spaced(
