@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from overstory.identity import ClusterId, DocumentId, NodeId, VersionId
 from overstory.nodes import Leaf, NodeKind
 from overstory.ports import Call, FileState
+from overstory.purges import Purges
+from overstory.repairs import Repairs
 
 if TYPE_CHECKING:
     from overstory.ports import Vectors
@@ -403,6 +405,12 @@ class VectorStore(Protocol):
         """(document ids, text hashes, vectors (n, dimension)) of all usable document summaries, by id."""
         ...
 
+    def mean_leaves(
+        self, dataset: str, embedding_hash: str, documents: Collection[DocumentId]
+    ) -> tuple[list[DocumentId], Vectors]:
+        """(ids, vectors (n, dimension)) of those of the documents that have leaves: the mean of these, by id."""
+        ...
+
     def serving(self, dataset: str) -> str | None:
         """The embedding_hash that searches use; None before the first load."""
         ...
@@ -457,6 +465,8 @@ class Record(Protocol):
     clusters: Clusters
     ledger: Ledger
     vectors: VectorStore
+    purges: Purges
+    repairs: Repairs
 
     def ensure_dataset(self, name: str, source: str) -> None:
         """Make the dataset, or check that it is built from the same source.

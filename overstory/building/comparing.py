@@ -14,6 +14,7 @@ from overstory.freshness import Cause
 from overstory.identity import DocumentId, document_id, shard_of
 from overstory.moves import owners
 from overstory.ports import ClosedFolder, FileState, SourceFile
+from overstory.purges import left_out, place_of
 from overstory.record import DocumentRow
 
 Hashes = dict[tuple[str, FileState], str]
@@ -58,6 +59,8 @@ class Identified:
     """Known documents whose path is gone and whose bytes stand nowhere else."""
     closed: tuple[ClosedFolder, ...]
     """Documents known beneath these are in ``rows``: they cannot be read, and nobody knows that they are gone."""
+    purged: int = 0
+    """Files of the source that are not looked at, since their documents were purged."""
 
 
 def compare(
@@ -83,7 +86,7 @@ def compare(
         if concerned(row):
             scan.paths.append(path)
             _sort(ctx, scan, row, found.known.get(row.id))
-    _note(ctx, scan)
+    _note(ctx, scan, found.purged)
     return scan
 
 
@@ -95,7 +98,9 @@ def identify(ctx: BuildContext, *, trusting: bool = True, hashes: Hashes | None 
         trusting: Read these only, not all files.
         hashes: Of bytes read before; more are added.
     """
-    files, closed = ctx.source.files(), tuple(ctx.source.closed_folders())
+    listed, closed = ctx.source.files(), tuple(ctx.source.closed_folders())
+    purged = {document.place for document in ctx.record.purges.all(ctx.name)}
+    files = [file for file in listed if not purged or place_of(ctx.name, file.path) not in purged]
     known = {row.id: row for row in ctx.record.documents.rows(ctx.name)}
     by_path = {row.path: row for row in known.values()}
     remembered = {} if hashes is None else hashes
@@ -111,7 +116,8 @@ def identify(ctx: BuildContext, *, trusting: bool = True, hashes: Hashes | None 
         row = known[placed[path]] if path in placed else _new_row(ctx.name, path, known)
         rows[path] = replace(row, path=path, raw_hash=look.raw_hash, failure=look.failure, file=look.file)
     here = {row.id for row in rows.values()}
-    return Identified(rows, known, tuple(row for row in by_path.values() if row.id not in here), closed)
+    missing = tuple(row for row in by_path.values() if row.id not in here)
+    return Identified(rows, known, missing, closed, len(listed) - len(files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +184,10 @@ def _sort_missing(ctx: BuildContext, scan: Scan, found: Identified, concerned: C
         scan.notes.append(f"{len(found.closed):,} folders cannot be listed: what is known beneath them stays")
 
 
-def _note(ctx: BuildContext, scan: Scan) -> None:
-    """Tell what is made again without an edit, and which patterns of the settings choose nothing."""
+def _note(ctx: BuildContext, scan: Scan, purged: int) -> None:
+    """Tell what is left out, what is made again without an edit, and which patterns of the settings choose nothing."""
+    if purged:
+        scan.notes.append(left_out(purged))
     scan.notes += [f"pattern '{pattern}' matches nothing in the source" for pattern in ctx.source.unused_patterns()]
     spoken, wanted_language = ctx.record.leaves.language(ctx.name), ctx.dataset.retrieval.language
     if spoken not in (None, wanted_language):

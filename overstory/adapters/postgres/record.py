@@ -14,12 +14,16 @@ from overstory.adapters.postgres.embedders import PostgresEmbedders
 from overstory.adapters.postgres.holds import PostgresHold, hold, living
 from overstory.adapters.postgres.leaves import PostgresLeaves
 from overstory.adapters.postgres.ledger import PostgresLedger
+from overstory.adapters.postgres.purges import PostgresPurges
+from overstory.adapters.postgres.repairs import PostgresRepairs
 from overstory.adapters.postgres.summaries import PostgresSummaries
 from overstory.adapters.postgres.vectors import PgVectors
 from overstory.errors import SettingsError
 from overstory.identity import ClusterId, DocumentId
 from overstory.known_embedders import KnownEmbedders
+from overstory.purges import Purges
 from overstory.record import Clusters, Documents, Forgotten, Leaves, Ledger, Summaries, VectorStore
+from overstory.repairs import Repairs
 
 _OLDEST_CHANGE = """
 select min(since) from (
@@ -56,6 +60,8 @@ class PostgresRecord:
         self.ledger: Ledger = PostgresLedger(db)
         self.vectors: VectorStore = PgVectors(db)
         self.embedders: KnownEmbedders = PostgresEmbedders(db)
+        self.purges: Purges = PostgresPurges(db)
+        self.repairs: Repairs = PostgresRepairs(db)
 
     @classmethod
     def open(cls, url: str) -> PostgresRecord:
