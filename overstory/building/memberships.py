@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from overstory.building.context import BuildContext, timed
+from overstory.building.embedding import enter_calls
 from overstory.building.parameters import cluster_parameters
 from overstory.building.report import StageReport
 from overstory.clustering import (
@@ -18,7 +19,7 @@ from overstory.clustering import (
     update,
 )
 from overstory.clustering.reembedding import reembed
-from overstory.identity import ClusterId, shard_of
+from overstory.identity import ClusterId, DocumentId, shard_of
 from overstory.record import Record, StoredModel
 
 STAGE = "memberships"
@@ -30,6 +31,7 @@ def update_memberships(ctx: BuildContext) -> StageReport:
     """Place new and changed documents among the frozen clusters, and clusters among those above them."""
     report = StageReport(STAGE)
     embedding = ctx.embedder.embedding_hash
+    enter_calls(ctx)
     stored = ctx.record.clusters.model(ctx.name, FIRST_LEVEL)
     if stored is not None and stored.embedding_hash != embedding and ctx.record.vectors.lacking(ctx.name, embedding):
         report.notes.append("Clusters stay as they are until every node is embedded by the new embedder")
@@ -69,15 +71,24 @@ def _documents_level(ctx: BuildContext, stored: StoredModel | None, members: lis
         return fit(members, parameters, namespace=ctx.name, generation=1, level=FIRST_LEVEL)
     model = ClusterModel.from_bytes(stored.state)
     if stored.embedding_hash != ctx.embedder.embedding_hash:
-        if not any(member.id in model.memberships for member in members):
+        seen = members + _by_leaves(ctx, model, members)
+        if not any(member.id in model.memberships for member in seen):
             return fit(members, parameters, namespace=ctx.name, generation=model.generation + 1, level=FIRST_LEVEL)
-        model = reembed(model, members)
+        model = reembed(model, seen)
     members = members + _stand_ins(
         model, members, {row.id for row in ctx.record.documents.rows(ctx.name) if row.content_hash}
     )
     if model.parameters != parameters:
         model = recluster(model, members, parameters)
     return _updated(model, members)
+
+
+def _by_leaves(ctx: BuildContext, model: ClusterModel, members: Sequence[Member]) -> list[Member]:
+    """Members of the clusters that have no summary to embed: each is where its leaves are on average."""
+    absent = model.memberships.keys() - {member.id for member in members}
+    documents = [DocumentId(member) for member in sorted(absent)]
+    ids, vectors = ctx.record.vectors.mean_leaves(ctx.name, ctx.embedder.embedding_hash, documents)
+    return [Member(m, vector, model.hashes[m]) for m, vector in zip(ids, vectors, strict=True)]
 
 
 def _stand_ins(model: ClusterModel, members: Sequence[Member], documents: Collection[str]) -> list[Member]:

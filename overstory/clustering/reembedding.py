@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from overstory.clustering.draft import Draft
 from overstory.clustering.fit import freeze
-from overstory.clustering.model import ClusterModel, Member, Weights, rosters_of
+from overstory.clustering.model import ClusterModel, Member, rosters_of
 from overstory.clustering.rule import calibrate, nearest
 from overstory.clustering.space import Space, build_space
-from overstory.identity import ClusterId
 
 
 def reembed(model: ClusterModel, members: Sequence[Member]) -> ClusterModel:
     """The same clusters with centroids, gates and margin from new vectors; no child_hash changes.
 
-    A member without a new vector stays in its clusters; a cluster that has no other member is gone.
+    A member without a new vector stays in its clusters. A cluster that has no other member stays too, where nothing is
+    near it: it admits nobody until it is fitted anew.
 
     Args:
         model: Clusters in the former space.
@@ -41,8 +41,8 @@ def reembed(model: ClusterModel, members: Sequence[Member]) -> ClusterModel:
         gates = np.array([draft.shapes[c].gate for c in ids])
         draft.margin = calibrate(near, gates, model.parameters.mean_for(len(space.ids)))
         draft.weigh_again(space.ids)
-    moved = freeze(space, draft, model.parameters, {})
-    memberships = {**_held(model, moved.rosters), **moved.memberships}
+    moved = _with_lost(model, freeze(space, draft, model.parameters, {}))
+    memberships = {**model.memberships, **moved.memberships}
     return replace(
         moved,
         memberships=memberships,
@@ -51,19 +51,20 @@ def reembed(model: ClusterModel, members: Sequence[Member]) -> ClusterModel:
         memo=model.memo,
         fitted=model.fitted,
         turned=model.turned,
-        twins=frozenset(pair for pair in model.twins if moved.rosters.keys() >= set(pair)),
+        twins=model.twins,
     )
 
 
-def _held(model: ClusterModel, living: Mapping[ClusterId, frozenset[str]]) -> dict[str, Weights]:
-    """The former memberships in the clusters that live on."""
-    found: dict[str, Weights] = {}
-    for member, weights in model.memberships.items():
-        kept = [(cluster, weight) for cluster, weight in weights if cluster in living]
-        total = sum(weight for _, weight in kept)
-        if kept:
-            found[member] = tuple((cluster, weight / total) for cluster, weight in kept)
-    return found
+def _with_lost(model: ClusterModel, moved: ClusterModel) -> ClusterModel:
+    """The moved clusters and those without any new vector, by id: these have no direction and a gate nobody passes."""
+    lost = set(model.ids) - set(moved.ids)
+    if not lost:
+        return moved
+    ids = tuple(sorted((*moved.ids, *lost)))
+    living = np.array([cluster not in lost for cluster in ids])
+    centroids, gates = np.zeros((len(ids), moved.centroids.shape[1])), np.ones(len(ids))
+    centroids[living], gates[living] = moved.centroids, moved.gates
+    return replace(moved, ids=ids, centroids=centroids, gates=gates)
 
 
 def _draft(model: ClusterModel, space: Space) -> Draft:

@@ -52,13 +52,32 @@ def test_members_without_a_new_vector_stay_in_their_clusters() -> None:
     assert covered(after)
 
 
-def test_a_cluster_without_any_new_vector_is_gone() -> None:
+def without(members: list[Member], model: ClusterModel, lost: int) -> list[Member]:
+    """The members that are in none of the first ``lost`` clusters."""
+    gone = set().union(*(model.rosters[cluster] for cluster in model.ids[:lost]))
+    return [m for m in members if m.id not in gone]
+
+
+@pytest.mark.parametrize("lost", [1, 3, 12])
+def test_clusters_without_any_new_vector_stay(lost: int) -> None:
     members = topical(300, topics=25)
     model = fitted(members)
-    lost = model.ids[0]
-    after = reembed(model, turned([m for m in members if m.id not in model.rosters[lost]], 96))
-    assert lost in set(model.ids) - set(after.ids)
+    after = reembed(model, turned(without(members, model, lost), 96))
+    assert after.ids == model.ids
+    assert after.rosters == model.rosters
+    assert hashes(after) == hashes(model)
     assert ClusterModel.from_bytes(after.to_bytes()).rosters == after.rosters
+
+
+def test_a_cluster_without_any_new_vector_admits_nobody() -> None:
+    members = topical(300, topics=25)
+    model = fitted(members)
+    kept = turned(without(members, model, 1), 96)
+    after = reembed(model, kept)
+    like_them = [replace(m, id=f"new {m.id}") for m in turned(members, 96) if m.id in model.rosters[model.ids[0]]]
+    change = update(after, upserts=like_them, current=vectors(kept))
+    assert change.model.rosters[model.ids[0]] == model.rosters[model.ids[0]]
+    assert covered(change.model)
 
 
 @pytest.mark.parametrize("count", [0, 1, 24])

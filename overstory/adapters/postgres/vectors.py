@@ -63,6 +63,14 @@ where s.dataset = :dataset and s.kind = 'document_summary' and s.failure is null
 order by s.document_id
 """
 
+_MEAN_LEAVES = """
+select d.id::text, avg(t.embedding)
+from document d
+join version_leaf vl on vl.version_id = d.current_version
+join {table} t on t.node_id = vl.leaf_id
+where d.dataset = :dataset and d.id = any(cast(:documents as uuid[]))
+group by d.id order by d.id
+"""
 
 _STORED = """
 select count(*), coalesce(sum(coalesce(l.tokens, s.tokens)), 0)
@@ -135,6 +143,16 @@ class PgVectors:
         found = self.db.rows(sql, dataset=dataset)
         vectors = np.array([_array(row[2]) for row in found], dtype=np.float32)
         return [DocumentId(r[0]) for r in found], [r[1] for r in found], vectors
+
+    def mean_leaves(
+        self, dataset: str, embedding_hash: str, documents: Collection[DocumentId]
+    ) -> tuple[list[DocumentId], Vectors]:
+        """(ids, vectors (n, dimension)) of those of the documents that have leaves: the mean of these, by id."""
+        import numpy as np
+
+        sql = _MEAN_LEAVES.format(table=table_name(dataset, embedding_hash))
+        found = self.db.rows(sql, dataset=dataset, documents=list(documents)) if documents else []
+        return [DocumentId(r[0]) for r in found], np.array([_array(r[1]) for r in found], dtype=np.float32)
 
     def serving(self, dataset: str) -> str | None:
         """The embedding_hash that searches use; None before the first load."""
