@@ -127,7 +127,6 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _translated(name: str, error: Exception) -> ExtractionError:
-    reason = " ".join(str(error).split())[:120] or type(error).__name__
-    if "password" in reason.lower():
+    if "password" in str(error).lower():
         return ExtractionError(f"'{name}' is encrypted", hint="Save it without a password", name=name)
-    return ExtractionError(f"'{name}' is damaged ({reason})", hint="Save it again from its program", name=name)
+    return ExtractionError(f"'{name}' is damaged", hint="Save it again from its program", name=name)

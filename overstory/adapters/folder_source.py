@@ -118,13 +118,22 @@ class FolderSource:
                     )
             raise ExtractionError(f"'{path}' is not a document of this source", hint="List the source again")
         try:
-            if real.stat().st_size > self._max_bytes:
-                raise ExtractionError(
-                    f"'{path}' is larger than {self._max_bytes:,} bytes", hint="Split it, or raise max_document_bytes"
-                )
-            return real.read_bytes()
+            return self._bytes(path, real)
         except OSError as error:
-            raise ExtractionError(f"'{path}' cannot be read: {error.strerror}", hint="Mend its permissions") from error
+            hint = "The next build looks again" if error.errno in _NOWHERE else "Mend its permissions"
+            raise ExtractionError(f"'{path}' cannot be read: {error.strerror}", hint=hint) from error
+
+    def _bytes(self, path: str, real: Path) -> bytes:
+        # What was a file when it was listed may be a pipe by now: opening one would wait for somebody to write.
+        with os.fdopen(os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise ExtractionError(f"'{path}' is no file any more", hint="Remove it from the source")
+            raw = opened.read(self._max_bytes + 1)
+        if len(raw) > self._max_bytes:
+            raise ExtractionError(
+                f"'{path}' is larger than {self._max_bytes:,} bytes", hint="Split it, or raise max_document_bytes"
+            )
+        return raw
 
 
 def _named(folder: Path, paths: Sequence[Path]) -> dict[str, Path]:

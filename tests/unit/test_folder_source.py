@@ -3,7 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -110,7 +110,17 @@ def test_document_that_is_gone_by_now_is_told(folder: Path) -> None:
     opened = source(folder)
     opened.files()
     (folder / "b.md").unlink()
-    with pytest.raises(ExtractionError, match=r"'b\.md' cannot be read: No such file"):
+    with pytest.raises(ExtractionError, match=r"'b\.md' cannot be read: No such file.*The next build looks again"):
+        opened.read("b.md")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_file_that_is_none_any_more_is_told_without_waiting(folder: Path, make: Callable[[Path], None]) -> None:
+    opened = source(folder)
+    opened.files()
+    (folder / "b.md").unlink()
+    make(folder / "b.md")
+    with pytest.raises(ExtractionError, match=r"'b\.md' (is no file any more|cannot be read: Is a directory)"):
         opened.read("b.md")
 
 
@@ -213,7 +223,11 @@ def test_document_that_cannot_be_looked_at_is_listed_since_it_may_be_there(
             raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         return look(path, follow_symlinks=follow_symlinks)
 
+    def refuse(path: Path, flags: int) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
     monkeypatch.setattr(Path, "stat", fail)
+    monkeypatch.setattr(os, "open", refuse)
     opened = source(folder)
     assert "b.md" in [file.path for file in opened.files()]
     with pytest.raises(ExtractionError, match=r"'b\.md' cannot be read: Input/output error"):
