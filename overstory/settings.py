@@ -18,6 +18,7 @@ from overstory.errors import SettingsError
 from overstory.patterns import EVERYTHING, flaw
 from overstory.prompts import PromptTemplate
 from overstory.setting_problems import first_problem
+from overstory.setting_values import Address, Folder
 
 FILE_NAME = "overstory.toml"
 
@@ -25,7 +26,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,47}$")]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Chunking(_Section):
@@ -73,8 +74,8 @@ class OpenAISummarizer(_Section):
     """Any endpoint that speaks the OpenAI chat protocol."""
 
     kind: Literal["openai"]
-    model: str = Field(min_length=1)
-    base_url: str = Field("https://api.openai.com/v1", pattern=r"^https?://")
+    model: str = Field(min_length=1, pattern=r"\S")
+    base_url: Address = "https://api.openai.com/v1"
     api_key_env: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Name of the environment variable that holds the key; the key itself never stands in a file."""
     concurrency: int = Field(64, ge=1, le=1024)
@@ -131,7 +132,7 @@ class Embedding(_Section):
     """Which embedder, and what it needs."""
 
     name: str = Field("wordllama", pattern=r"^(wordllama|fastembed:.+|openai:.+)$")
-    base_url: str = Field("https://api.openai.com/v1", pattern=r"^https?://")
+    base_url: Address = "https://api.openai.com/v1"
     api_key_env: str = Field("OPENAI_API_KEY", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     dimension: int | None = Field(None, ge=8, le=4096)
     """Only for ``openai:``: the number of dimensions to ask for."""
@@ -167,7 +168,7 @@ class Dataset(_Section):
     """A corpus with its settings."""
 
     name: Name
-    source: str = Field(min_length=1)
+    source: Folder
     """Folder of the documents; relative paths start at the settings file."""
     relative_source: str | None = Field(None, exclude=True)
     """The source as the file spells it, where that is a relative path: such a folder moves along with the file."""
@@ -241,7 +242,7 @@ def load(path: Path) -> Settings:
         SettingsError: The file cannot be read, is not TOML, or has an unknown, null or wrong key (named).
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(
             f"The settings file {path} cannot be read: {error.strerror}",
@@ -249,6 +250,8 @@ def load(path: Path) -> Settings:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"The settings file {path} is not TOML: {error}", hint="Mend that line") from error
+    except RecursionError as error:
+        raise SettingsError(f"The settings file {path} is nested too deeply", hint="It needs three levels") from error
     return parse(document, folder=path.resolve().parent)
 
 

@@ -85,6 +85,16 @@ def test_case_57_unknown_key_is_refused_by_name(table: dict[str, Any], path: str
         ({"summarizer": {"kind": "parrot"}}, "summarizer"),
         ({"chunking": 5}, "chunking"),
         ({"source": ""}, "source"),
+        ({"source": "a\0b"}, "source"),
+        ({"source": " "}, "source"),
+        ({"source": "~nobody-of-that-name/x"}, "source"),
+        ({"source": "s3://bucket/docs"}, "source"),
+        ({"prices": {"usd_per_mtok_in": float("inf")}}, "prices.usd_per_mtok_in"),
+        ({"budget": {"usd": float("nan")}}, "budget.usd"),
+        ({"summarizer": {"kind": "openai", "model": " "}}, "summarizer.model"),
+        ({"summarizer": {"kind": "openai", "model": "m", "base_url": "http://x:99999/v1"}}, "summarizer.base_url"),
+        ({"summarizer": {"kind": "openai", "model": "m", "base_url": "http://[::1/v1"}}, "summarizer.base_url"),
+        ({"embedding": {"base_url": "http://"}}, "embedding.base_url"),
         ({"include": []}, "include"),
         ({"include": [""]}, "include"),
         ({"include": ["*.md", " "]}, "include"),
@@ -148,6 +158,17 @@ def test_home_of_the_user_may_be_spelled_with_a_tilde(tmp_path: Path, monkeypatc
 def test_file_that_is_no_toml_is_refused_in_one_line(tmp_path: Path, raw: bytes, words: str) -> None:
     (tmp_path / FILE_NAME).write_bytes(raw)
     with pytest.raises(SettingsError, match=words):
+        load(tmp_path / FILE_NAME)
+
+
+def test_byte_order_mark_before_settings_is_no_fault(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b'\xef\xbb\xbf[datasets.docs]\nsource = "docs"\n')
+    assert load(tmp_path / FILE_NAME).datasets[0].name == "docs"
+
+
+def test_settings_nested_without_end_are_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text("a = " + "[" * 5000 + "]" * 5000)
+    with pytest.raises(SettingsError, match="is nested too deeply"):
         load(tmp_path / FILE_NAME)
 
 
