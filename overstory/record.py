@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from overstory.identity import ClusterId, DocumentId, NodeId, VersionId
 from overstory.nodes import Leaf, NodeKind
 from overstory.ports import Call, FileState
+from overstory.purges import Purges
+from overstory.repairs import Repairs
 
 if TYPE_CHECKING:
     from overstory.ports import Vectors
@@ -463,6 +465,8 @@ class Record(Protocol):
     clusters: Clusters
     ledger: Ledger
     vectors: VectorStore
+    purges: Purges
+    repairs: Repairs
 
     def ensure_dataset(self, name: str, source: str) -> None:
         """Make the dataset, or check that it is built from the same source.
