@@ -99,16 +99,16 @@ def test_case_49_nul_bytes_are_cleaned_away(bench: Workbench) -> None:
 def test_case_49_nul_bytes_of_a_model_are_cleaned_away(llm_bench: Workbench, llm_server: LLMServer) -> None:
     llm_bench.settings["chunking"] = {"leaf_tokens": 64}
     llm_bench.write("a.md", document("network", 1, paragraphs=8))
-    llm_server.default = behaviors.says("The network team reviewed the router\x00 of unit 1.")
+    llm_server.default = behaviors.says("The network team reviewed the router\x00 of unit 1 and raised its limits.")
     built = llm_bench.build()
     assert built.problems == []
-    assert llm_bench.summary("a.md").text == "The network team reviewed the router of unit 1."
+    assert llm_bench.summary("a.md").text == "The network team reviewed the router of unit 1 and raised its limits."
 
 
 def test_case_49_lone_surrogates_of_a_model_are_stored_as_text(llm_bench: Workbench, llm_server: LLMServer) -> None:
     llm_bench.settings["chunking"] = {"leaf_tokens": 64}
     llm_bench.write("a.md", document("network", 1, paragraphs=8))
-    llm_server.default = behaviors.says("The network team reviewed the router \ud83d of unit 1.")
+    llm_server.default = behaviors.says("The network team reviewed the router \ud83d of unit 1 and raised its limits.")
     built = llm_bench.build()
     assert built.problems == []
     assert "\ud83d" not in llm_bench.summary("a.md").text
