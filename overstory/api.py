@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ from overstory.sizes import parameters
 
 if TYPE_CHECKING:
     from overstory.adapters.folder_source import FolderSource
+    from overstory.adapters.postgres.inspection import PostgresInspection
     from overstory.adapters.postgres.record import PostgresRecord
+    from overstory.adapters.postgres.traces import PostgresTexts
     from overstory.ports import Embedder, Progress, Summarizer, Tokenizer
     from overstory.retrieval.collapsed import SearchContext
     from overstory.retrieval.hits import SearchResult
@@ -60,6 +63,36 @@ def open_record(home: Path, environ: Mapping[str, str] = os.environ) -> Postgres
     from overstory.adapters.postgres.record import PostgresRecord
 
     return PostgresRecord.open(sqlalchemy_url(database_url(environ, home), "psycopg"))
+
+
+def open_texts(record: PostgresRecord, *, own_server: bool = False) -> PostgresTexts:
+    """Every place of the record's database that may hold text, for a deletion proof.
+
+    Args:
+        record: In the database.
+        own_server: Whether the server is the embedded one, whose log of changes may be cleared.
+    """
+    from overstory.adapters.postgres.traces import PostgresTexts
+
+    return PostgresTexts(record.db, own_server=own_server)
+
+
+def open_inspection(record: PostgresRecord) -> PostgresInspection:
+    """All that a record's stores hold, row by row, for ``verify``."""
+    from overstory.adapters.postgres.inspection import PostgresInspection
+
+    return PostgresInspection(record.db)
+
+
+def embedded_data(home: Path, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The data folder of the embedded server; None where another server is named, or none was ever started."""
+    from overstory.adapters.database_url import VARIABLE
+    from overstory.adapters.embedded_postgres.layout import find_layout
+
+    if environ.get(VARIABLE, "").strip():
+        return None
+    layout = find_layout(home)
+    return layout.data if layout else None
 
 
 def open_dataset(
@@ -151,8 +184,15 @@ def open_embedding(
     embedder = open_embedder(dataset.embedding.name, **options, **extra)
     if record is None or not isinstance(embedder, Recognizable):
         return embedder
-    table = {"name": dataset.embedding.name, **options}
-    return RecognizedEmbedder(embedder, embedder.recipe, table, record.embedders, run_id=run_id, searching=searching)
+    return RecognizedEmbedder(
+        embedder,
+        embedder.recipe,
+        {"name": dataset.embedding.name, **options},
+        record.embedders,
+        run_id=run_id,
+        searching=searching,
+        enter=partial(record.ledger.add, dataset.name, run_id) if run_id else None,
+    )
 
 
 def _embedder_options(chosen: Embedding) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def cut_leaves(ctx: BuildContext, shards: Collection[int] | None = None) -> Stag
         done += len(cut)
         ctx.progress(STAGE, done, len(pending))
     restore_vectors(ctx, shards, report, shard)
-    _serve(ctx)
+    serve(ctx)
     return report
 
 
@@ -178,7 +178,7 @@ def restore_vectors(
             ctx.progress("vectors", start + len(batch), len(missing))
 
 
-def _serve(ctx: BuildContext) -> None:
+def serve(ctx: BuildContext) -> None:
     """Let searches use this embedding once nothing lacks a vector of it."""
     embedding = ctx.embedder.embedding_hash
     serving = ctx.record.vectors.serving(ctx.name)

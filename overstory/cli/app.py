@@ -178,6 +178,39 @@ def forget(
 
 
 @app.command()
+def purge(
+    document: Annotated[str, typer.Argument(help="A document, by path or id.")],
+    dataset: DatasetOption = None,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Write the tables anew too, so that the bytes leave the data files.")
+    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Let the next build take a purged document in again.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove a document and all that was made from it, keep it out, and prove that what only it said is gone."""
+    from overstory.cli import purging
+
+    if undo:
+        purging.undo(document, dataset)
+    elif status := purging.run(document, dataset, erase=erase, yes=yes, as_json=as_json):
+        raise typer.Exit(status)
+
+
+@app.command()
+def verify(
+    dataset: DatasetOption = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what is wrong, without a call to a model.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare rows, vectors, versions and hashes with each other; trusts no bookkeeping."""
+    from overstory.cli import verifying
+
+    if status := verifying.run(dataset, repair=repair, as_json=as_json):
+        raise typer.Exit(status)
+
+
+@app.command()
 def dev(
     folder: FolderArgument = None,
     dataset: DatasetOption = None,

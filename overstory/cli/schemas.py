@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from overstory.cli import documents
+from overstory.cli import documents, integrity
 
 COMMANDS: dict[str, type[documents.Document]] = {
     "build": documents.BuildDocument,
@@ -16,6 +16,8 @@ COMMANDS: dict[str, type[documents.Document]] = {
     "status-document": documents.DocumentStatusDocument,
     "search": documents.SearchDocument,
     "show": documents.NodeDocument,
+    "purge": integrity.PurgeDocument,
+    "verify": integrity.VerifyDocument,
 }
 """Documents by the name of their schema's file."""
 
