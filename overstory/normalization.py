@@ -110,11 +110,34 @@ def _as_utf8(raw: bytes) -> str | None:
         return None
     try:
         return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # Two bytes or more: a single one at the end is a letter of another encoding.
+        cut_off = error.reason == "unexpected end of data" and error.end - error.start > 1
+    try:
+        # Halves of surrogate pairs, as some programs write them (CESU-8): ``normalize`` joins or replaces them.
+        return raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         text = raw.decode("utf-8", "replace")
+    if cut_off:
+        return text
     damage = text.count("\ufffd")
     valid = sum(char > "\x7f" for char in text) - damage
-    return text if damage <= _MOST_DAMAGE * valid else None
+    return text if damage <= _MOST_DAMAGE * valid else _line_by_line(raw)
+
+
+def _line_by_line(raw: bytes) -> str | None:
+    """Lines in UTF-8 among lines in Western European, as logs and joined files hold; None if that is not plain."""
+    lines, utf8, latin = [], 0, 0
+    for line in raw.split(b"\n"):
+        try:
+            lines.append(line.decode("utf-8"))
+            utf8 += not line.isascii()
+        except UnicodeDecodeError:
+            if not _is_latin(line):
+                return None
+            lines.append(line.decode("cp1252", "replace"))
+            latin += 1
+    return "\n".join(lines) if utf8 >= latin else None
 
 
 def _as_utf16(raw: bytes) -> str | None:

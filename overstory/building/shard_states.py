@@ -11,7 +11,7 @@ from overstory.building.document_summaries import lower_targets
 from overstory.building.leaves import Cutter
 from overstory.building.summaries import recipes_of
 from overstory.freshness import judge
-from overstory.identity import unordered_child_hash
+from overstory.identity import NodeId, unordered_child_hash
 from overstory.nodes import NodeState
 from overstory.record import StoredSummary
 from overstory.tree import Target, cluster_target, document_target, merkle_root
@@ -75,7 +75,7 @@ def summary_states(ctx: BuildContext, shards: Collection[int]) -> dict[int, Shar
     trees = ctx.record.summaries.trees(ctx.name, shards, with_leaves=with_chunks)
     recipes = recipes_of(ctx)
     targets = lower_targets(trees, recipes, with_chunks=with_chunks)
-    stored: dict[str, StoredSummary] = {}
+    stored: dict[NodeId, StoredSummary] = {}
     for tree in trees:
         targets.append(document_target(tree, recipes, tree.stored))
         stored |= tree.stored

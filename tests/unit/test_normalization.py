@@ -163,3 +163,20 @@ def test_long_runs_of_white_space_become_short_ones() -> None:
     assert normalize("a\n \n\n\t\n\n\nb") == "a\n\n\nb"
     assert normalize("a\n\n\nb") == "a\n\n\nb"
     assert normalize("a" + " " * 5000 + "b") == "a" + " " * 256 + "b"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"before \xed\xa0\x80 the price is $5", "before \ufffd the price is $5"),
+        (b"a smile \xed\xa0\xbd\xed\xb8\x80 for $5", "a smile \U0001f600 for $5"),
+        (b"The price is $5, or 4 \xe2\x82", "The price is $5, or 4 \ufffd"),
+        (
+            "The price is 5 €.\n".encode() + "Zürich pays 49 €.\n".encode("cp1252"),
+            "The price is 5 €.\nZürich pays 49 €.",
+        ),
+        ("The fiancé".encode("latin-1"), "The fiancé"),
+    ],
+)
+def test_what_is_wrong_with_a_utf8_text_spoils_nothing_else(raw: bytes, text: str) -> None:
+    assert normalize(decode(raw)) == text
