@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -80,6 +80,7 @@ class RecognizedEmbedder:
         known: The record.
         run_id: Names the build, whose processes have the vector compared once together.
         searching: Nothing is stored: compare only along with a query.
+        enter: Enters a call into the ledger that only asked which embedder it is; others come by ``take_calls``.
     """
 
     def __init__(
@@ -91,10 +92,11 @@ class RecognizedEmbedder:
         *,
         run_id: str = "",
         searching: bool = False,
+        enter: Callable[[list[Call]], None] | None = None,
     ) -> None:
         self.name, self.paid, self.recipe = inner.name, inner.paid, recipe
         self._inner, self._settings, self._known = inner, settings, known
-        self._run_id, self._searching = run_id, searching
+        self._run_id, self._searching, self._enter = run_id, searching, enter
         self._compared = searching and not inner.paid
 
     @property
@@ -135,7 +137,11 @@ class RecognizedEmbedder:
         return self._identified(self._canonical()) if found is None or found.doubted else found
 
     def _canonical(self) -> Vectors:
-        vector: Vectors = self._inner.embed([CANONICAL_SENTENCE])[0]
+        try:
+            vector: Vectors = self._inner.embed([CANONICAL_SENTENCE])[0]
+        finally:
+            if self._enter and (calls := self.take_calls()):
+                self._enter(calls)
         return vector
 
     def _identified(self, vector: Vectors) -> KnownEmbedder:

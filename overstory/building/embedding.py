@@ -24,13 +24,8 @@ def embed(ctx: BuildContext, texts: Sequence[str]) -> Vectors:
     try:
         return ctx.embedder.embed(texts)
     finally:
-        enter_calls(ctx)
-
-
-def enter_calls(ctx: BuildContext) -> None:
-    """Enter the embedder's calls into the ledger: also one that only asked which embedder it is."""
-    if isinstance(ctx.embedder, Metered) and (calls := ctx.embedder.take_calls()):
-        ctx.record.ledger.add(ctx.name, ctx.run_id, calls)
+        if isinstance(ctx.embedder, Metered) and (calls := ctx.embedder.take_calls()):
+            ctx.record.ledger.add(ctx.name, ctx.run_id, calls)
 
 
 def _price(ctx: BuildContext, texts: Sequence[str]) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from overstory.building.context import BuildContext, timed
-from overstory.building.embedding import enter_calls
 from overstory.building.parameters import cluster_parameters
 from overstory.building.report import StageReport
 from overstory.clustering import (
@@ -31,7 +30,6 @@ def update_memberships(ctx: BuildContext) -> StageReport:
     """Place new and changed documents among the frozen clusters, and clusters among those above them."""
     report = StageReport(STAGE)
     embedding = ctx.embedder.embedding_hash
-    enter_calls(ctx)
     stored = ctx.record.clusters.model(ctx.name, FIRST_LEVEL)
     if stored is not None and stored.embedding_hash != embedding and ctx.record.vectors.lacking(ctx.name, embedding):
         report.notes.append("Clusters stay as they are until every node is embedded by the new embedder")
