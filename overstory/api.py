@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from overstory.adapters.postgres.inspection import PostgresInspection
     from overstory.adapters.postgres.record import PostgresRecord
     from overstory.adapters.postgres.traces import PostgresTexts
-    from overstory.ports import Embedder, Progress, Summarizer, Tokenizer
+    from overstory.ports import Call, Embedder, Progress, Summarizer, Tokenizer
     from overstory.retrieval.collapsed import SearchContext
     from overstory.retrieval.hits import SearchResult
     from overstory.retrieval.serving import ServingEmbedders
@@ -191,8 +191,14 @@ def open_embedding(
         record.embedders,
         run_id=run_id,
         searching=searching,
-        enter=partial(record.ledger.add, dataset.name, run_id) if run_id else None,
+        enter=partial(_enter, record, dataset.name, run_id) if run_id else None,
     )
+
+
+def _enter(record: PostgresRecord, name: str, run_id: str, calls: Sequence[Call]) -> None:
+    """Enter calls into the ledger, which a dataset has once it is built."""
+    if record.source(name) is not None:
+        record.ledger.add(name, run_id, calls)
 
 
 def _embedder_options(chosen: Embedding) -> dict[str, Any]:
