@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from overstory import settings as configuration
 from overstory.building.context import BuildContext, no_progress
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from overstory.adapters.postgres.inspection import PostgresInspection
     from overstory.adapters.postgres.record import PostgresRecord
     from overstory.adapters.postgres.traces import PostgresTexts
+    from overstory.building.health import Health
+    from overstory.building.report import StageReport
+    from overstory.planning import Plan
     from overstory.ports import Call, Embedder, Progress, Summarizer, Tokenizer
     from overstory.retrieval.collapsed import SearchContext
     from overstory.retrieval.hits import SearchResult
@@ -137,6 +142,60 @@ def open_dataset(
         progress=progress,
         clock=time.monotonic,
     )
+
+
+def build(
+    record: PostgresRecord, dataset: Dataset, *, documents: Iterable[str] = (), progress: Progress = no_progress
+) -> list[StageReport]:
+    """Bring a dataset up to date without Dagster, whose UI does not see it; returns what each stage did, in order.
+
+    What cannot be made stands in the reports' ``problems``, and everything else is made. What was finished is kept,
+    whatever ends the build: the next one goes on from there.
+
+    Args:
+        record: The record that the dataset lives in.
+        dataset: Its settings.
+        documents: Paths or ids of the only documents to bring up to date; all by default. Clusters above follow.
+        progress: Told how far each stage is.
+
+    Raises:
+        BuildLocked: Another build holds the dataset; nothing was done.
+        SettingsError: There is no such document, or the record has the dataset from another folder.
+        SourceError: The dataset's folder is not there or cannot be listed.
+        OverstoryError: Whatever else ended it.
+    """
+    from overstory.building import whole
+
+    run_id = str(uuid4())
+    with record.hold(run_id) as hold:
+        hold.take(dataset.name)
+        ctx = open_dataset(dataset, record, run_id=run_id, progress=progress)
+        if chosen := tuple(documents):
+            ctx = replace(ctx, only=choose_documents(ctx, chosen))
+        return whole.build(ctx, hold)
+
+
+def plan(record: PostgresRecord, dataset: Dataset, *, progress: Progress = no_progress) -> Plan:
+    """What a build of the whole dataset would do now and cost; calls no model of the summarizer, writes nothing.
+
+    Raises:
+        SettingsError: The record has the dataset from another folder.
+        SourceError: The dataset's folder is not there or cannot be listed.
+    """
+    from overstory.building.plan import plan as planned
+
+    return planned(open_dataset(dataset, record, progress=progress))
+
+
+def status(record: PostgresRecord, dataset: Dataset) -> Health:
+    """How fresh every level of the index is; reads the record, not the source.
+
+    Raises:
+        SettingsError: The record has the dataset from another folder.
+    """
+    from overstory.building.health import examine
+
+    return examine(open_dataset(dataset, record))
 
 
 def relocate(record: PostgresRecord, dataset: Dataset) -> None:

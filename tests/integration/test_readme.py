@@ -17,7 +17,6 @@ def test_python_sample_of_the_readme_runs(
 ) -> None:
     bench = Workbench(tmp_path / "docs", database_url)
     bench.write("a.md", "The price changed to $40 on 3 July 2025.")
-    bench.build()
     bench.record.close()
     (tmp_path / "overstory.toml").write_text('[datasets.docs]\nsource = "docs"\n')
     monkeypatch.chdir(tmp_path)
@@ -26,5 +25,6 @@ def test_python_sample_of_the_readme_runs(
     (sample,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
     exec(compile(sample, str(README), "exec"), {})
     told = capsys.readouterr().out
+    assert "documents 1 []" in told
     assert "The price changed to $40" in told
     assert told.endswith("\n0.0\n")
