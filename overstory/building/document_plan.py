@@ -25,7 +25,7 @@ from overstory.building.summaries import (
 from overstory.building.vector_plan import Staying
 from overstory.facts import Fact
 from overstory.freshness import Cause, judge
-from overstory.identity import DocumentId, NodeId, content_hash
+from overstory.identity import DocumentId, NodeId, content_hash, digest
 from overstory.nodes import NodeKind
 from overstory.planning import Action, priced
 from overstory.record import StoredSummary
@@ -74,7 +74,7 @@ def plan_documents(ctx: BuildContext, batch: Sequence[Prospect], outlook: Outloo
     for prospect in batch:
         tree = prospect.tree
         sections = [i.work.target for i in lower[tree.document_id] if i.work.target.kind is NodeKind.SECTION_SUMMARY]
-        stored = {**tree.stored, **{target.id: _stored(target, made[target.id].text) for target in sections}}
+        stored = {**tree.stored, **{target.id: _stored(target, made[target.id]) for target in sections}}
         target = document_target(tree, recipes, stored)
         if all(made[section.id].known for section in sections):
             upper += [Item(prospect, one) for one in outstanding([target], tree.stored, outlook.report)]
@@ -97,10 +97,12 @@ def _keep_count(prospect: Prospect, targets: Sequence[Target], outlook: Outlook)
     outlook.removed += sum(node not in wanted for node in lower)
 
 
-def _stored(target: Target, text: str) -> StoredSummary:
-    """A summary that is known before it is written."""
+def _stored(target: Target, foreseen: Foreseen) -> StoredSummary:
+    """A summary before it is written."""
     child_hash, recipe = key_of(target)
-    return StoredSummary(target.id, target.kind, target.ordinal, child_hash, recipe, content_hash(text), None)
+    # Texts that are not known yet are equal where they are made from equal ones, and not where their lengths are.
+    said = content_hash(foreseen.text) if foreseen.known else digest("foreseen", child_hash, recipe)
+    return StoredSummary(target.id, target.kind, target.ordinal, child_hash, recipe, said, None)
 
 
 def _count_leaves(prospect: Prospect, outlook: Outlook) -> None:

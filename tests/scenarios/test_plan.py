@@ -168,6 +168,15 @@ def test_plan_of_a_free_summarizer_costs_nothing(bench: Workbench) -> None:
     bench.build()
 
 
+@pytest.mark.parametrize("word", ["plum", "pear"], ids=["same", "other"])
+def test_plan_of_two_long_documents_pays_equal_ones_once(
+    planned_bench: Workbench, llm_server: LLMServer, word: str
+) -> None:
+    planned_bench.fill({f"{n}.md": f"Every {w} here is a ripe {w}.\n\n" * 120 for n, w in enumerate(("plum", word))})
+    plan = planned_bench.plan()
+    agree(plan, planned_bench.build(), llm_server)
+
+
 def test_plan_after_failures_asks_for_them_again(planned_bench: Workbench, llm_server: LLMServer) -> None:
     llm_server.when("unit 4.", behaviors.refusal())
     planned_bench.build()
