@@ -22,6 +22,11 @@ _STALE = {Fault.TEXT_HASH, Fault.CHILD_HASH, Fault.UNFIT}
 _REMOVED = {Fault.OUTLIVED, Fault.CHILDLESS}
 """Faults of a summary that describes nothing that is there."""
 _FOREIGN = {Fault.FOREIGN_VECTOR, Fault.MISPLACED_VECTOR}
+_UNREADABLE = {Fault.LEAF_HASH, Fault.LOST_CHILD, Fault.CHILD_HASH}
+"""Faults of a document whose leaves cannot be trusted, where it is named."""
+_MEMBERS = {Fault.OTHER_MEMBERS, Fault.LOST_MEMBER}
+ROUNDS = 5
+"""A summary that goes may leave one above it without a child: a round for each level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Repaired:
 
 def verify(ctx: BuildContext, inspection: Inspection) -> list[Violation]:
     """Everything that is wrong with a dataset's stores; reads all of it."""
-    return [*violations(ctx, inspection), *_lost_leaves(ctx), *_orphans(ctx)]
+    return [*violations(ctx, inspection), *_damaged_trees(ctx), *_orphans(ctx)]
 
 
 def repair(ctx: BuildContext, inspection: Inspection, found: Sequence[Violation]) -> Repaired:
@@ -45,27 +50,49 @@ def repair(ctx: BuildContext, inspection: Inspection, found: Sequence[Violation]
     A summary with a wrong hash is marked stale, and a document whose leaves are damaged loses them: the next build
     makes the one again and reads the file of the other, from remembered answers where it can.
     """
+    embedded, left = 0, list(found)
+    for _ in range(ROUNDS):
+        if not left:
+            break
+        _mend(ctx, left)
+        embedded += _restore_vectors(ctx)
+        left = verify(ctx, inspection)
+    return Repaired(embedded, tuple(left))
+
+
+def _mend(ctx: BuildContext, found: Sequence[Violation]) -> None:
+    unreadable = _unreadable(found)
     with ctx.record.transaction() as record:
-        gone = record.repairs.read_again(_unreadable(found))
+        gone = record.repairs.read_again(unreadable)
         gone += record.repairs.drop_dead(ctx.name) + record.repairs.drop_orphans(ctx.name)
         removed = _nodes(found, _REMOVED) | {NodeId(v.node_id) for v in found if _orphaned_summary(v)}
         record.summaries.delete(removed)
         stale = record.repairs.mark_stale(_nodes(found, _STALE) - removed)
         record.vectors.delete(ctx.name, {*gone, *removed, *stale, *_nodes(found, _FOREIGN)})
-    _restore_members(ctx, found)
+    if unreadable or any(violation.fault in _MEMBERS for violation in found):
+        _restore_members(ctx)
+
+
+def _restore_vectors(ctx: BuildContext) -> int:
+    """Embed what lacks a vector; returns the number of texts."""
     report = StageReport(STAGE)
     ctx.record.vectors.prepare(ctx.name, ctx.embedder.embedding_hash, ctx.embedder.dimension)
     restore_vectors(ctx, None, report, {row.id: row.shard for row in ctx.record.documents.rows(ctx.name)})
     serve(ctx)
-    return Repaired(report.total.embedded, tuple(verify(ctx, inspection)))
+    return report.total.embedded
 
 
-def _lost_leaves(ctx: BuildContext) -> Iterator[Violation]:
-    """Documents whose leaves are not those that their current version was cut into."""
+def _damaged_trees(ctx: BuildContext) -> Iterator[Violation]:
+    """Documents whose leaves and sections are not those that their current version was cut into."""
     for tree in ctx.record.summaries.trees(ctx.name, with_leaves=True):
-        if ordered_child_hash([content for _, content in tree.leaves]) != tree.child_hash:
+        hashes = [content for _, content in tree.leaves]
+        if ordered_child_hash(hashes) != tree.child_hash:
             what = "its leaves are not those that its version was cut into"
             yield Violation(Invariant.CHILDREN, Fault.LOST_CHILD, tree.document_id, what, tree.document_id)
+        for section in tree.sections:
+            if ordered_child_hash(hashes[section.first_leaf : section.last_leaf + 1]) != section.child_hash:
+                what = f"section {section.ordinal} has not the hash of its leaves"
+                yield Violation(Invariant.HASHES, Fault.CHILD_HASH, tree.document_id, what, tree.document_id)
 
 
 def _orphans(ctx: BuildContext) -> Iterator[Violation]:
@@ -94,14 +121,12 @@ def _unreadable(found: Sequence[Violation]) -> set[DocumentId]:
     return {
         DocumentId(violation.document_id)
         for violation in found
-        if violation.fault in (Fault.LEAF_HASH, Fault.LOST_CHILD) and violation.document_id
+        if violation.fault in _UNREADABLE and violation.document_id
     }
 
 
-def _restore_members(ctx: BuildContext, found: Sequence[Violation]) -> None:
+def _restore_members(ctx: BuildContext) -> None:
     """Give clusters the members that their frozen model has, apart from those that have gone since."""
-    if not any(violation.fault in (Fault.OTHER_MEMBERS, Fault.LOST_MEMBER) for violation in found):
-        return
     with ctx.record.transaction() as record:
         existing: set[str] = {row.id for row in record.documents.rows(ctx.name)}
         for level in record.clusters.levels(ctx.name):
