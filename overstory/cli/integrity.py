@@ -62,9 +62,9 @@ def purged(document: PurgeDocument, proof: Proof) -> None:
     if not document.passages:
         tables.show("No passage is known that only this document said: nothing was looked for")
     else:
-        table = tables._table("store", "found")
-        for finding in proof.findings:
-            table.add_row(escape(finding.store), f"{finding.found:,}/{proof.passages:,}")
+        table = tables._table("found", "store")
+        for name, found in _by_table(proof).items():
+            table.add_row(f"{len(found):,}/{proof.passages:,}", escape(name))
         tables.show(table)
         held = [finding for finding in proof.findings if finding.found]
         for finding in held:
@@ -74,6 +74,16 @@ def purged(document: PurgeDocument, proof: Proof) -> None:
             tables.show(f"Nothing of what only it said ({proof.passages:,} passages) is left in any of these places")
     for missed in document.not_reached:
         tables.show(f"Not reached: {missed}")
+
+
+def _by_table(proof: Proof) -> dict[str, set[str]]:
+    """What was found, by table: the columns of a table, ``schema.table.column``, are one place for people."""
+    places: dict[str, set[str]] = {}
+    for finding in proof.findings:
+        parts = finding.store.split(".")
+        name = ".".join(parts[:2]) if len(parts) > 2 else finding.store
+        places.setdefault(name, set()).update(finding.passages)
+    return places
 
 
 def verified(document: VerifyDocument) -> None:

@@ -23,7 +23,7 @@ from overstory.cli.terminal import one_line
 console = Console(highlight=False)
 
 _PROBLEMS_SHOWN = 10
-_WORDS = {"stage", "summaries", "cause", "level", "kind", "state", "node"}
+_WORDS = {"stage", "summaries", "cause", "level", "kind", "state", "node", "store"}
 """Columns of words; all others are numbers."""
 
 

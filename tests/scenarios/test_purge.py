@@ -33,7 +33,7 @@ def built(bench: Workbench) -> Iterator[Workbench]:
         "chunking": {"leaf_tokens": 128, "section_tokens": 500},
         "clusters": {"max_level": 3},
     }
-    bench.fill(corpus(12) | {SECRET: secret(12)})
+    bench.fill({**corpus(12), SECRET: secret(12)})
     bench.build()
     yield bench
     bench.build()
@@ -99,7 +99,7 @@ def test_purge_removes_summaries_of_clusters_and_the_next_build_makes_them_again
 
 
 def test_purge_leaves_clusters_of_others_as_they_were(bench: Workbench) -> None:
-    bench.fill(grouped(4, 8) | {"g0/secret.md": f"{grouped(1, 1)['g0/0.md']}\n{SENTENCE}\n"})
+    bench.fill({**grouped(4, 8), "g0/secret.md": f"{grouped(1, 1)['g0/0.md']}\n{SENTENCE}\n"})
     bench.build()
     document_id = bench.id_of("g0/secret.md")
     over = {cluster for cluster, members in bench.memberships().items() if document_id in {m for m, _ in members}}
@@ -240,7 +240,7 @@ def test_home_holds_nothing_but_data_files(built: Workbench, server_home: Path) 
 
 
 def test_answers_that_saw_a_document_are_purged(llm_bench: Workbench, llm_server: LLMServer) -> None:
-    llm_bench.fill(corpus(8) | {SECRET: secret()})
+    llm_bench.fill({**corpus(8), SECRET: secret()})
     llm_bench.build()
     assert llm_bench.value("select count(*) from answer where text like '%7,341%'") > 0
     llm_bench.write(SECRET, secret().replace("7,341", "9,119").replace("7341", "9119"))

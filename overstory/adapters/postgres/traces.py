@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -86,17 +87,17 @@ class PostgresTexts:
         yield Store("pg_stats", self._streamed(_STATISTICS))
 
     def _column(self, schema: str, table: str, column: str, kind: str) -> Iterator[str]:
-        name = f'"{column}"'
-        value = f"encode({name}, 'escape')" if kind == "bytea" else f"{name}::text"
-        for text in self._streamed(f'select {value} from "{schema}"."{table}" where {name} is not null'):
-            yield text
-            yield from _unescaped(text)
+        value = f'"{column}"' if kind == "bytea" else f'"{column}"::text'
+        for held in self._streamed(f'select {value} from "{schema}"."{table}" where "{column}" is not null'):
+            for text in [held] if isinstance(held, str) else _decoded(held):
+                yield text
+                yield from _unescaped(text)
 
-    def _streamed(self, sql: str, **parameters: object) -> Iterator[str]:
+    def _streamed(self, sql: str, **parameters: object) -> Iterator[Any]:  # Any: what the one column of a query is
         with translated(), self.db.engine.connect() as connection:
             options = connection.execution_options(yield_per=BATCH_ROWS)
-            for (text,) in options.execute(sa.text(sql), parameters):
-                yield text
+            for (held,) in options.execute(sa.text(sql), parameters):
+                yield held
 
     def settle(self) -> None:
         """Let the planner's statistics forget rows that are gone, and take them anew."""
@@ -176,6 +177,15 @@ def _clear_log(run: _Maintenance) -> None:
     finally:
         run("alter system reset wal_recycle")
         run("select pg_reload_conf()", read=True)
+
+
+def _decoded(raw: bytes) -> Iterator[str]:
+    """Bytes as text, and what is in them where they are compressed, as some of Dagster's are."""
+    yield bytes(raw).decode("utf-8", errors="replace")
+    try:
+        yield zlib.decompress(raw).decode("utf-8", errors="replace")
+    except zlib.error:
+        return
 
 
 def _unescaped(text: str) -> Iterator[str]:
