@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from overstory import deletions
+from overstory import api, deletions
 from overstory.building.documents import sync_documents
 from overstory.building.health import DocumentHealth, examine_document
 from overstory.building.leaves import cut_leaves
@@ -121,6 +121,54 @@ def test_new_version_goes_out_before_its_summaries_are_made(bench: Workbench) ->
     assert bench.summaries("document_summary") == []
     assert bench.violations() == []
     bench.build()
+
+
+@pytest.mark.xfail(
+    strict=True, reason="clusters that state a removed value are served, as stale, until they are rebuilt"
+)
+def test_removed_value_is_not_served_while_its_clusters_wait(bench: Workbench) -> None:
+    bench.fill(corpus(8))
+    bench.write("pricing.md", "The Oldpro plan costs $4913 a seat. It includes support.\n")
+    bench.build()
+    bench.write("pricing.md", "The Newpro plan costs $5913 a seat. It includes support.\n")
+    ctx = bench.context()
+    sync_documents(ctx)
+    cut_leaves(ctx)
+    hits = api.search(bench.record, bench.dataset, "$4913", summaries=8).hits
+    bench.build()
+    assert [hit.kind for hit in hits if "$4913" in hit.text] == []
+
+
+@pytest.mark.xfail(strict=True, reason="white space within a text is hashed: its leaf is embedded and summarized anew")
+@pytest.mark.parametrize(("old", "new"), [("\n\n", "\n"), ("\n\n", "\n\n\n"), ("The ", " The ")])
+def test_white_space_within_a_text_costs_nothing(
+    llm_bench: Workbench, llm_server: LLMServer, old: str, new: str
+) -> None:
+    llm_bench.settings["chunking"] = SMALL_LEAVES
+    text = document("music", 1, paragraphs=6)
+    llm_bench.write("a.md", text)
+    llm_bench.build()
+    llm_server.reset()
+    assert llm_bench.embedder is not None
+    llm_bench.embedder.texts.clear()
+    llm_bench.write("a.md", text.replace(old, new, 3))
+    llm_bench.build()
+    assert (len(llm_server.chats), llm_bench.embedder.texts) == (0, [])
+
+
+@pytest.mark.xfail(
+    strict=True, reason="an edit purges all sections of its document: those that stay are embedded again"
+)
+def test_edit_within_one_section_embeds_that_section_alone(llm_bench: Workbench) -> None:
+    llm_bench.settings["chunking"] = SECTIONED
+    text = document("music", 1, paragraphs=40)
+    llm_bench.write("long.md", text)
+    llm_bench.build()
+    assert llm_bench.embedder is not None
+    llm_bench.embedder.texts.clear()
+    llm_bench.write("long.md", text.replace("$1257", "$1258"))
+    llm_bench.build()
+    assert len(llm_bench.embedder.texts) == 3  # the leaf, its section, the document
 
 
 @pytest.mark.parametrize(
