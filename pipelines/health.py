@@ -31,7 +31,10 @@ def check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
 
 def check_results(asset: dg.AssetKey, health: Health, now: datetime | None = None) -> list[dg.AssetCheckResult]:
     """Whether the index is fresh, and covers its documents."""
-    behind = {"staleness rate": round(health.staleness_rate, 4), "seconds behind": round(seconds_behind(health, now))}
+    behind = {
+        "staleness rate": round(health.staleness_rate, 4),
+        "staleness window, seconds": round(window_seconds(health, now)),
+    }
     covered = {"coverage": round(health.coverage, 4), "documents": health.documents, "failed": health.documents_failed}
     warn = dg.AssetCheckSeverity.WARN
     fresh = health.staleness_rate == 0 and health.documents_pending == 0
@@ -43,7 +46,7 @@ def check_results(asset: dg.AssetKey, health: Health, now: datetime | None = Non
     ]
 
 
-def seconds_behind(health: Health, now: datetime | None = None) -> float:
+def window_seconds(health: Health, now: datetime | None = None) -> float:
     """Age in seconds of the oldest stale or missing node; 0 when there is none."""
     if health.stale_since is None:
         return 0.0
@@ -55,7 +58,7 @@ def metadata(health: Health) -> dict[str, dg.MetadataValue]:
     shown: dict[str, dg.MetadataValue] = {
         "staleness rate": dg.MetadataValue.float(round(health.staleness_rate, 4)),
         "coverage": dg.MetadataValue.float(round(health.coverage, 4)),
-        "seconds behind": dg.MetadataValue.int(round(seconds_behind(health))),
+        "staleness window, seconds": dg.MetadataValue.int(round(window_seconds(health))),
         "documents": dg.MetadataValue.int(health.documents),
         "documents failed": dg.MetadataValue.int(health.documents_failed),
         "documents pending": dg.MetadataValue.int(health.documents_pending),
