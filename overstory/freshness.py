@@ -28,6 +28,10 @@ class Cause(StrEnum):
     """Of a summary over other summaries: one of them came out different."""
 
 
+RECIPE_CAUSES = frozenset({Cause.NEW_MODEL, Cause.NEW_PROMPT, Cause.NEW_PARAMETERS})
+"""Of a summary that says what its children say, by another recipe."""
+
+
 @dataclass(frozen=True, slots=True)
 class Desired:
     """What a node ought to be made from, and how."""

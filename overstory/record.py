@@ -15,6 +15,7 @@ from overstory.identity import ClusterId, DocumentId, NodeId, VersionId
 from overstory.nodes import Leaf, NodeKind
 from overstory.ports import Call, FileState
 from overstory.purges import Purges
+from overstory.recipes_seen import RecipesSeen
 from overstory.repairs import Repairs
 
 if TYPE_CHECKING:
@@ -467,6 +468,7 @@ class Record(Protocol):
     vectors: VectorStore
     purges: Purges
     repairs: Repairs
+    recipes_seen: RecipesSeen
 
     def ensure_dataset(self, name: str, source: str) -> None:
         """Make the dataset, or check that it is built from the same source.
@@ -513,6 +515,7 @@ class Record(Protocol):
 
         A document: when the first text that waits to be cut was extracted, when the document was last seen where it
         cannot be read, else when its version became current. A cluster: when the first of its members made since was
-        made; a deletion or a new recipe leaves no date, then when its own summary was made, which is too early.
+        made; a deletion leaves no date, then when its own summary was made, which is too early. What a new recipe
+        makes stale is not for this (``recipes_seen``).
         """
         ...

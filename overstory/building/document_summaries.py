@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from overstory.building.context import BuildContext, timed
+from overstory.building.recipe_ages import note_recipes
 from overstory.building.report import StageReport
 from overstory.building.summaries import Maker, named, outstanding, recipes_of, remove_surplus
 from overstory.record import DocumentTree
@@ -17,6 +18,7 @@ STAGE = "document_summaries"
 def summarize_documents(ctx: BuildContext, shards: Collection[int] | None = None) -> StageReport:
     """Make every summary up to the document that is not fresh: chunks and sections first, then documents."""
     report = StageReport(STAGE)
+    note_recipes(ctx)
     found = ctx.record.summaries.trees(ctx.name, shards, with_leaves=ctx.dataset.summaries.chunk)
     trees = [tree for tree in found if ctx.chosen(tree.document_id)]
     recipes = recipes_of(ctx)

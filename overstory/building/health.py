@@ -9,10 +9,11 @@ from datetime import datetime
 from overstory.building.context import BuildContext
 from overstory.building.document_summaries import lower_targets
 from overstory.building.leaves import Cutter
+from overstory.building.recipe_ages import asked_since
 from overstory.building.report import Problem
 from overstory.building.summaries import name_problems, recipes_of
 from overstory.failures import explain
-from overstory.freshness import Cause, Desired, Verdict, judge
+from overstory.freshness import RECIPE_CAUSES, Cause, Desired, Verdict, judge
 from overstory.identity import ClusterId, DocumentId, NodeId
 from overstory.nodes import NodeKind, NodeState
 from overstory.record import ClusterTree, DocumentRow, DocumentTree, LevelHealth, StoredSummary
@@ -73,8 +74,12 @@ def examine(ctx: BuildContext) -> Health:
     outdated = pending | {row.id for row in rows if row.failure}
     counts: dict[tuple[NodeKind, int], LevelHealth] = {}
     unfresh: dict[str, tuple[Target, NodeState]] = {}
+    renewed: dict[str, Target] = {}
     for target, summary in targets:
-        state = judge(summary, target.desired).state
+        verdict = judge(summary, target.desired)
+        state = verdict.state
+        if verdict.cause in RECIPE_CAUSES and target.document_id not in outdated:
+            renewed[target.id] = target
         if state is NodeState.FRESH and target.document_id in outdated:
             state = NodeState.STALE
         _add(counts, target.kind, target.level, state)
@@ -92,7 +97,9 @@ def examine(ctx: BuildContext) -> Health:
         documents_failed=sum(row.failure is not None for row in rows),
         documents_pending=len(pending),
         levels=tuple(sorted(counts.values(), key=lambda level: (level.level, _ORDER[level.kind]))),
-        stale_since=_stale_since(ctx, unfresh.values(), pending),
+        stale_since=_stale_since(
+            ctx, [found for node, found in unfresh.items() if node not in renewed], pending, renewed.values()
+        ),
         unfresh=unfresh,
         failures=_failures(rows, trees, targets),
     )
@@ -174,12 +181,24 @@ def _add(
 
 
 def _stale_since(
-    ctx: BuildContext, unfresh: Iterable[tuple[Target, NodeState]], pending: set[DocumentId]
+    ctx: BuildContext,
+    unfresh: Iterable[tuple[Target, NodeState]],
+    pending: set[DocumentId],
+    renewed: Collection[Target],
 ) -> datetime | None:
-    """Since when the oldest node is behind; failed nodes are no matter of time."""
+    """Since when the oldest node is behind; failed nodes are no matter of time.
+
+    Args:
+        ctx: Of the look.
+        unfresh: Nodes that are not fresh, but those that only a new recipe made stale.
+        pending: Documents whose leaves are not current.
+        renewed: What only a new recipe made stale.
+    """
     behind = [target for target, state in unfresh if state in (NodeState.STALE, NodeState.MISSING)]
     documents = {target.document_id for target in behind if target.document_id} | pending
-    return ctx.record.oldest_change(documents, {target.cluster_id for target in behind if target.cluster_id})
+    changed = ctx.record.oldest_change(documents, {target.cluster_id for target in behind if target.cluster_id})
+    asked = asked_since(ctx, {(target.kind, target.desired.recipe_hash) for target in renewed})
+    return min([*asked, *([changed] if changed else [])], default=None)
 
 
 EDITED = Verdict(NodeState.STALE, Cause.EDITED)

@@ -17,7 +17,7 @@ from overstory.adapters.postgres.driver_errors import interruption, translated
 from overstory.errors import OverstoryError, RecordTooNew, SettingsError, StoreError
 
 SCHEMA = "overstory"
-HEAD = "0007"
+HEAD = "0008"
 IN_SHARDS = "(cast(:shards as int[]) is null or d.shard = any(cast(:shards as int[])))"
 """Condition on a document ``d``: the bound shards, or all of them when null."""
 MIGRATIONS = Path(__file__).parent / "migrations"

@@ -15,6 +15,7 @@ from overstory.adapters.postgres.holds import PostgresHold, hold, living
 from overstory.adapters.postgres.leaves import PostgresLeaves
 from overstory.adapters.postgres.ledger import PostgresLedger
 from overstory.adapters.postgres.purges import PostgresPurges
+from overstory.adapters.postgres.recipes import PostgresRecipes
 from overstory.adapters.postgres.repairs import PostgresRepairs
 from overstory.adapters.postgres.summaries import PostgresSummaries
 from overstory.adapters.postgres.vectors import PgVectors
@@ -22,6 +23,7 @@ from overstory.errors import SettingsError
 from overstory.identity import ClusterId, DocumentId
 from overstory.known_embedders import KnownEmbedders
 from overstory.purges import Purges
+from overstory.recipes_seen import RecipesSeen
 from overstory.record import Clusters, Documents, Forgotten, Leaves, Ledger, Summaries, VectorStore
 from overstory.repairs import Repairs
 
@@ -62,6 +64,7 @@ class PostgresRecord:
         self.embedders: KnownEmbedders = PostgresEmbedders(db)
         self.purges: Purges = PostgresPurges(db)
         self.repairs: Repairs = PostgresRepairs(db)
+        self.recipes_seen: RecipesSeen = PostgresRecipes(db)
 
     @classmethod
     def open(cls, url: str) -> PostgresRecord:
@@ -138,7 +141,8 @@ class PostgresRecord:
 
         A document: when the first text that waits to be cut was extracted, when the document was last seen where it
         cannot be read, else when its version became current. A cluster: when the first of its members made since was
-        made; a deletion or a new recipe leaves no date, then when its own summary was made, which is too early.
+        made; a deletion leaves no date, then when its own summary was made, which is too early. What a new recipe
+        makes stale is not for this (``recipes_seen``).
         """
         found = self.db.rows(_OLDEST_CHANGE, documents=list(documents), clusters=list(clusters))
         value: datetime | None = found[0][0]
