@@ -15,6 +15,7 @@ from pipelines.reporting import markdown_table
 if TYPE_CHECKING:
     from overstory.building.context import BuildContext
     from overstory.building.health import Health
+    from overstory.clustering import Drift
     from overstory.record import LevelHealth
 
 FRESH = "fresh"
@@ -53,7 +54,7 @@ def window_seconds(health: Health, now: datetime | None = None) -> float:
     return max(0.0, ((now or datetime.now(UTC)) - health.stale_since).total_seconds())
 
 
-def metadata(health: Health) -> dict[str, dg.MetadataValue]:
+def metadata(health: Health, drift: Drift | None = None) -> dict[str, dg.MetadataValue]:
     """Rates as numbers, so that the UI plots them over time; states as a table and a picture."""
     shown: dict[str, dg.MetadataValue] = {
         "staleness rate": dg.MetadataValue.float(round(health.staleness_rate, 4)),
@@ -70,7 +71,16 @@ def metadata(health: Health) -> dict[str, dg.MetadataValue]:
     }
     if health.levels:
         shown["picture"] = plots.stacked_bars({_name(level): states(level) for level in health.levels})
-    return shown
+    return {**shown, **(drifted(drift) if drift else {})}
+
+
+def drifted(drift: Drift) -> dict[str, dg.MetadataValue]:
+    """How far the clusters have drifted since they were fitted, and whether that calls for new ones."""
+    return {
+        "misplaced": dg.MetadataValue.float(round(drift.misplaced, 4)),
+        "turnover": dg.MetadataValue.float(round(drift.turnover, 4)),
+        "re-clustering is worth proposing": dg.MetadataValue.bool(drift.propose),
+    }
 
 
 def states(level: LevelHealth) -> Mapping[str, int]:

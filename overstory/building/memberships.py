@@ -73,7 +73,7 @@ def _documents_level(ctx: BuildContext, stored: StoredModel | None, members: lis
         if not any(member.id in model.memberships for member in seen):
             return fit(members, parameters, namespace=ctx.name, generation=model.generation + 1, level=FIRST_LEVEL)
         model = reembed(model, seen)
-    members = members + _stand_ins(
+    members = members + stand_ins(
         model, members, {row.id for row in ctx.record.documents.rows(ctx.name) if row.content_hash}
     )
     if model.parameters != parameters:
@@ -89,7 +89,7 @@ def _by_leaves(ctx: BuildContext, model: ClusterModel, members: Sequence[Member]
     return [Member(m, vector, model.hashes[m]) for m, vector in zip(ids, vectors, strict=True)]
 
 
-def _stand_ins(model: ClusterModel, members: Sequence[Member], documents: Collection[str]) -> list[Member]:
+def stand_ins(model: ClusterModel, members: Sequence[Member], documents: Collection[str]) -> list[Member]:
     """Documents whose summary or vector is missing for now: each stands where its best cluster does."""
     centroids = {center.id: center.vector for center in centroids_as_members(model, dict.fromkeys(model.ids, ""))}
     absent = model.memberships.keys() & set(documents) - {member.id for member in members}

@@ -150,6 +150,17 @@ class FailureDocument(_Part):
     reason: str
 
 
+class DriftDocument(_Part):
+    """How far the clusters of documents have drifted since they were fitted."""
+
+    misplaced: float
+    """Share of documents, 0 to 1, whose nearest cluster is none of theirs."""
+    turnover: float
+    """Documents added and deleted since the fit, per fitted document."""
+    recluster: bool
+    """Whether a re-clustering is worth proposing."""
+
+
 class StatusDocument(Document):
     """``overstory status --json``."""
 
@@ -161,6 +172,8 @@ class StatusDocument(Document):
     staleness_window_seconds: float
     coverage: float
     levels: tuple[LevelDocument, ...]
+    drift: DriftDocument | None = None
+    """None where there are no clusters."""
     spent_usd: float
     calls: int
     tokens_in: int

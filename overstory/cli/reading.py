@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from overstory import api
 from overstory.building.context import BuildContext
+from overstory.building.drifting import measure_drift
 from overstory.building.health import examine, examine_document
 from overstory.cli import pages, tables
 from overstory.cli.building import print_json
@@ -82,7 +83,7 @@ def _dataset_status(ctx: BuildContext) -> StatusDocument:
     health, spent = examine(ctx), ctx.record.ledger.spent(ctx.name)
     withheld = [yes for yes in ctx.record.documents.withheld(ctx.name).values() if not yes]
     notes = [note(len(withheld), health.documents)] if withheld else []
-    return status_document(ctx.name, health, spent, notes=notes)
+    return status_document(ctx.name, health, spent, notes=notes, drift=measure_drift(ctx))
 
 
 def _last_run(deployment: Deployment, dataset: Dataset, shard: int) -> tuple[str | None, str | None, str | None]:

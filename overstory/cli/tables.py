@@ -12,6 +12,7 @@ from rich.table import Table
 from overstory.cli.documents import (
     BuildDocument,
     DocumentStatusDocument,
+    DriftDocument,
     ForgottenDocument,
     PlanDocument,
     PlannedLevel,
@@ -181,6 +182,8 @@ def status(document: StatusDocument) -> None:
         )
     show(table)
     window = duration(document.staleness_window_seconds) if document.staleness_window_seconds else "none"
+    if window == "none" and document.staleness_rate:
+        window = "not known before the next build"
     show(
         f"staleness rate {document.staleness_rate:.1%}   staleness window {window}   coverage {document.coverage:.1%}",
         f"spent so far: {document.calls:,} calls, {document.tokens_in:,} tokens in, "
@@ -188,7 +191,17 @@ def status(document: StatusDocument) -> None:
     )
     if document.documents_pending or document.documents_failed:
         show(f"documents: {document.documents_pending:,} pending, {document.documents_failed:,} failed")
+    if document.drift:
+        show(drift(document.drift))
     problems((), document.notes)
+
+
+def drift(document: DriftDocument) -> str:
+    """How far the clusters have drifted, in one line."""
+    told = (
+        f"drift since the clusters were fitted: misplaced {document.misplaced:.1%}   turnover {document.turnover:.1%}"
+    )
+    return f"{told}: re-clustering is worth proposing" if document.recluster else told
 
 
 def document_status(document: DocumentStatusDocument, *, served: bool) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from overstory.building.health import Health
 from overstory.building.report import StageReport
 from overstory.cli.documents import (
     BuildDocument,
     ClusterPlan,
+    DriftDocument,
     FactsDocument,
     FailureDocument,
     HitDocument,
@@ -31,6 +33,9 @@ from overstory.planning import LevelEstimate, Plan, Price, total
 from overstory.record import Spent
 from overstory.retrieval.hits import Hit, SearchResult
 from overstory.retrieval.view import NodeRef, NodeView
+
+if TYPE_CHECKING:
+    from overstory.clustering import Drift
 
 FAILURES_LISTED = 100
 """Of an index's failures at most; how many there are is told besides."""
@@ -138,7 +143,12 @@ def _price(price: Price) -> PriceDocument:
 
 
 def status_document(
-    dataset: str, health: Health, spent: Spent, now: datetime | None = None, notes: Sequence[str] = ()
+    dataset: str,
+    health: Health,
+    spent: Spent,
+    now: datetime | None = None,
+    notes: Sequence[str] = (),
+    drift: Drift | None = None,
 ) -> StatusDocument:
     """The state of an index, with what a person should know about it."""
     window = 0.0
@@ -165,6 +175,7 @@ def status_document(
             )
             for level in health.levels
         ),
+        drift=_drift(drift) if drift else None,
         spent_usd=round(spent.usd, 6),
         calls=spent.calls,
         tokens_in=spent.tokens_in,
@@ -175,6 +186,12 @@ def status_document(
         ),
         failures_total=len(health.failures),
         notes=tuple(notes),
+    )
+
+
+def _drift(drift: Drift) -> DriftDocument:
+    return DriftDocument(
+        misplaced=round(drift.misplaced, 6), turnover=round(drift.turnover, 6), recluster=drift.propose
     )
 
 

@@ -23,12 +23,13 @@ def index_health_asset(dataset: str) -> dg.AssetsDefinition:
         checks=health.check_specs,
     )
     def index_health(context: dg.AssetExecutionContext, deployment: Deployment) -> Iterator[Result]:
+        from overstory.building.drifting import measure_drift
         from overstory.building.health import examine
 
         with opened(context, deployment, alone=False) as stage:
-            found = examine(stage.ctx)
+            found, drift = examine(stage.ctx), measure_drift(stage.ctx)
         yield dg.MaterializeResult(
-            metadata=health.metadata(found), check_results=health.check_results(context.asset_key, found)
+            metadata=health.metadata(found, drift), check_results=health.check_results(context.asset_key, found)
         )
 
     return index_health

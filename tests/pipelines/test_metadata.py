@@ -138,6 +138,13 @@ def test_level_shows_a_picture(level: str, picture: str, site: Site, instance: d
     assert svg(str(whole(instance, level)[picture])).tag.endswith("svg")
 
 
+def test_index_health_shows_drift(site: Site, instance: dg.DagsterInstance) -> None:
+    site.build()
+    shown = whole(instance, "index_health")
+    drift = [shown[name] for name in ("misplaced", "turnover", "re-clustering is worth proposing")]
+    assert drift == [0.0, 0.0, False]
+
+
 def test_dagster_keeps_no_text_and_no_path_of_a_document(site: Site, instance: dg.DagsterInstance) -> None:
     from overstory import api
 

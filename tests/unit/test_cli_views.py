@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 from overstory.building.health import Health
 from overstory.building.report import StageReport
+from overstory.cli.tables import drift
 from overstory.cli.views import build_document, plan_document, status_document
+from overstory.clustering import Drift
 from overstory.identity import NodeId
 from overstory.nodes import NodeKind
 from overstory.planning import Action, Estimate, Plan, Price
@@ -38,6 +40,21 @@ def test_window_is_the_age_of_the_oldest_stale_node() -> None:
     spent = Spent(0, 0, 0, 0.0)
     assert status_document("docs", health(NOW - timedelta(hours=2)), spent, NOW).staleness_window_seconds == 7200
     assert status_document("docs", health(), spent, NOW).staleness_window_seconds == 0
+
+
+def test_status_says_whether_drift_calls_for_a_reclustering() -> None:
+    found = status_document(
+        "docs", health(), Spent(0, 0, 0, 0.0), NOW, drift=Drift(0.0312345678, 0.12, propose=True)
+    ).drift
+    assert found is not None
+    assert (found.misplaced, found.turnover, found.recluster) == (0.031235, 0.12, True)
+    assert drift(found).endswith("misplaced 3.1%   turnover 12.0%: re-clustering is worth proposing")
+
+
+def test_drift_below_the_thresholds_proposes_nothing() -> None:
+    found = status_document("docs", health(), Spent(0, 0, 0, 0.0), NOW, drift=Drift(0.0, 0.1, propose=False)).drift
+    assert found is not None
+    assert drift(found).endswith("misplaced 0.0%   turnover 10.0%")
 
 
 def test_rates_are_shares() -> None:
