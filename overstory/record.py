@@ -325,11 +325,26 @@ class Summaries(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterChanges:
+    """What memberships would change in a level of clusters."""
+
+    written: frozenset[ClusterId]
+    """New clusters, and those of which a member comes, goes or has another weight."""
+    removed: frozenset[ClusterId]
+
+
 class Clusters(Protocol):
     """Clusters, memberships and the frozen model that made them."""
 
     def model(self, dataset: str, level: int) -> StoredModel | None:
         """The model of a level."""
+        ...
+
+    def changes(
+        self, dataset: str, level: int, memberships: Mapping[ClusterId, Sequence[tuple[str, float]]]
+    ) -> ClusterChanges:
+        """What ``save`` would write and remove, given these memberships."""
         ...
 
     def save(

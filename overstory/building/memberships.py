@@ -131,15 +131,13 @@ def _save(ctx: BuildContext, record: Record, level: int, model: ClusterModel | N
     new = None
     if model is not None:
         new = StoredModel(model.to_bytes(), model.generation, ctx.embedder.embedding_hash)
-    trees = {tree.cluster_id: tree for tree in record.clusters.trees(ctx.name, level)}
     wanted = {cluster: model.members(cluster) for cluster in model.ids} if model else {}
+    changes = record.clusters.changes(ctx.name, level, wanted)
     for cluster in wanted:
-        before = {m.member_id for m in trees[cluster].members} if cluster in trees else None
-        same = before == {member for member, _ in wanted[cluster]}
         tally = report.shards[shard_of(cluster)]
-        tally.unchanged += same
-        tally.written += not same
-    for cluster in trees.keys() - wanted.keys():
+        tally.unchanged += cluster not in changes.written
+        tally.written += cluster in changes.written
+    for cluster in changes.removed:
         report.shards[shard_of(cluster)].deleted += 1
     removed = record.clusters.save(ctx.name, level, new, wanted)
     if removed:

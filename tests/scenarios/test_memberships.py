@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from overstory import api
 from overstory.building.documents import sync_documents
 from overstory.building.memberships import update_memberships
-from overstory.identity import ClusterId, DocumentId, derive_id
+from overstory.identity import ClusterId, DocumentId, derive_id, shard_of
 from overstory.nodes import NodeKind, NodeState
 from overstory.record import StoredModel
 from overstory.retrieval.collapsed import search
@@ -254,6 +254,17 @@ def test_cluster_that_lost_a_member_is_at_most_as_old_as_its_summary(bench: Work
     made = bench.value("select made_at from summary where kind = 'cluster_summary'")
     assert bench.health().stale_since == made
     bench.build()
+
+
+def test_cluster_of_which_only_a_weight_differs_counts_as_written(bench: Workbench) -> None:
+    bench.fill(corpus(40))
+    bench.build()
+    cluster = bench.value(
+        "update membership set weight = weight / 2 where ctid = (select min(ctid) from membership) "
+        "returning cluster_id::text"
+    )
+    report = update_memberships(bench.context())
+    assert (report.total.written, report.shards[shard_of(ClusterId(cluster))].written) == (1, 1)
 
 
 @pytest.fixture

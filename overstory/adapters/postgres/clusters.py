@@ -9,7 +9,7 @@ from uuid import UUID
 from overstory.adapters.postgres.database import IN_SHARDS, Database, listed
 from overstory.adapters.postgres.summaries import stored_summary
 from overstory.identity import ClusterId, NodeId, shard_of
-from overstory.record import ClusterTree, Member, StoredModel, StoredSummary
+from overstory.record import ClusterChanges, ClusterTree, Member, StoredModel, StoredSummary
 
 _MEMBERS = """
 select c.id::text, c.level, m.member_id::text, s.id::text, s.text_hash
@@ -85,6 +85,16 @@ class PostgresClusters:
         """The model of a level."""
         found = self.db.rows(_MODEL, dataset=dataset, level=level)
         return StoredModel(bytes(found[0][0]), found[0][1], found[0][2]) if found else None
+
+    def changes(
+        self, dataset: str, level: int, memberships: Mapping[ClusterId, Sequence[tuple[str, float]]]
+    ) -> ClusterChanges:
+        """What ``save`` would write and remove, given these memberships."""
+        present = _present(self.db, dataset, level)
+        differing = _difference(present, memberships).clusters | (memberships.keys() - present.keys())
+        return ClusterChanges(
+            frozenset(map(ClusterId, differing)), frozenset(map(ClusterId, present.keys() - memberships.keys()))
+        )
 
     def save(
         self,
@@ -163,6 +173,11 @@ class _Difference:
     new: dict[tuple[str, str], float] = field(default_factory=dict)
     weighed: dict[tuple[str, str], float] = field(default_factory=dict)
     gone: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def clusters(self) -> set[str]:
+        """Clusters that have one of them."""
+        return {cluster for cluster, _ in (*self.new, *self.weighed, *self.gone)}
 
 
 def _difference(
