@@ -95,12 +95,7 @@ def build(
                 job.execute_in_process(
                     instance=instance,
                     run_id=run_id,
-                    tags={
-                        CAUSE_TAG: cause,
-                        PROCESS_TAG: str(os.getpid()),
-                        REPOSITORY_LABEL_TAG: LABEL,
-                        **_range(shards),
-                    },
+                    tags={**_tags(cause), **_range(shards)},
                     run_config=_run_config(only),
                 )
         except (KeyboardInterrupt, DagsterExecutionInterruptedError) as error:

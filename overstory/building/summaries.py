@@ -121,6 +121,8 @@ class Maker:
     _twins: list[Work] = field(default_factory=list)
     """Work over the same texts as another: it waits for that answer."""
     _total: int = 0
+    _label: str = ""
+    """What is being made, for who watches: sections and documents are counted apart."""
     _done: int = 0
     _held: list[SummaryOutcome] = field(default_factory=list)
     """Summaries that took no call, and whose embedding the budget does not cover before the flight is paid."""
@@ -138,6 +140,7 @@ class Maker:
             ModelRefusedAccess: The endpoint refuses every call.
         """
         self._total = len(work)
+        self._label = " and ".join(sorted({item.target.kind.value.replace("_summary", "_summaries") for item in work}))
         remaining = iter(work)
         while True:
             try:
@@ -226,7 +229,7 @@ class Maker:
             )
         for row, outcome in zip(rows, outcomes, strict=True):
             self._count(row, outcome)
-        self.ctx.progress(self.report.stage, self._done, self._total)
+        self.ctx.progress(self._label, self._done, self._total)
 
     def _keep_paid(self, outcomes: Sequence[SummaryOutcome]) -> None:
         paid = [outcome for outcome in outcomes if outcome.calls]
