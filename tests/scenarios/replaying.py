@@ -106,7 +106,7 @@ def squeeze(text: str) -> str:
 
 def outdated(bench: Workbench, tree: Mapping[str, str], removed: Collection[str]) -> Iterator[str]:
     """Nodes that hold one of the values although no document beneath them does."""
-    texts = {row.id: squeeze(tree[row.path]) for row in _rows(bench)}
+    texts = {str(row.id): squeeze(tree[row.path]) for row in _rows(bench)}
     for kind, text, documents in _nodes(bench):
         held = squeeze(text)
         for value in removed:
@@ -116,7 +116,7 @@ def outdated(bench: Workbench, tree: Mapping[str, str], removed: Collection[str]
 
 def leaves(bench: Workbench) -> Leaves:
     """The leaves of all documents."""
-    paths = {row.id: row.path for row in _rows(bench)}
+    paths = {str(row.id): row.path for row in _rows(bench)}
     found: dict[str, list[tuple[int, str, str]]] = {path: [] for path in paths.values()}
     for leaf in bench.inspection.leaves(DATASET):
         found[paths[leaf.document_id]].append((leaf.ordinal, leaf.readable, leaf.content_hash))
