@@ -68,7 +68,7 @@ def decide(state: str, asked: Asked, outcome: Outcome, since: float) -> Decision
         since: Seconds since it ended.
     """
     if not state:
-        return Decision(asked, run=False, reason="The index says what the source says")
+        return Decision(asked, run=False, reason="Nothing to ask for")
     if outcome is Outcome.RUNNING:
         return Decision(asked, run=False, reason="A run that was asked for has not ended")
     if state != asked.state:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -18,8 +18,8 @@ from dagster._core.errors import DagsterExecutionInterruptedError
 from pipelines import events, reporting
 from pipelines.caller import caller
 from pipelines.failures import told_in_one_line
-from pipelines.jobs import CAUSE_TAG, DATASET_TAG, PROCESS_TAG
-from pipelines.partitions import SHARD_KEYS, shard_numbers, shards
+from pipelines.jobs import ALL_SHARDS, CAUSE_TAG, DATASET_TAG, PROCESS_TAG
+from pipelines.partitions import shard_numbers, shards
 from pipelines.progress import LoggedProgress
 from pipelines.resources.deployment import Deployment
 
@@ -109,11 +109,21 @@ def opened(context: dg.AssetExecutionContext, deployment: Deployment, *, alone: 
 
 
 def _keys(context: dg.AssetExecutionContext) -> list[str]:
-    """The shards of the run: all of them where its launcher has named none; none for an asset that is not sharded."""
+    """The shards of the run; none for an asset that is not sharded."""
     if not (context.has_assets_def and context.assets_def.partitions_def):
         return []
-    named = context.has_partition_key or context.has_partition_key_range
-    return list(context.partition_keys if named else SHARD_KEYS)
+    if not (context.has_partition_key or context.has_partition_key_range):
+        _take_all_shards(context)
+    return list(context.partition_keys)
+
+
+def _take_all_shards(context: dg.AssetExecutionContext) -> None:
+    """Make a run over all shards of one whose launcher has named none, as the Launchpad does by default.
+
+    Dagster reads the range off the tags of the run, which all steps of this process share, whenever it needs it.
+    """
+    cast("dict[str, str]", context.run.tags).update(ALL_SHARDS)
+    context.instance.add_run_tags(context.run.run_id, ALL_SHARDS)
 
 
 def _tag(context: dg.AssetExecutionContext, dataset: str) -> None:

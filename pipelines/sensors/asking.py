@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -14,6 +15,7 @@ from dagster._core.storage.tags import RUN_KEY_TAG
 from overstory.asking import Asked, Outcome, decide
 from pipelines.deployment import read_settings
 from pipelines.jobs import ALL_SHARDS, CAUSE_TAG, DATASET_TAG
+from pipelines.lost_runs import sorted_out
 
 if TYPE_CHECKING:
     from overstory.building.context import BuildContext
@@ -24,13 +26,6 @@ DOCUMENTS_TAG = "overstory/documents"
 SHOWN_DOCUMENTS = 20
 """Ids on a run's tag; more are counted."""
 
-ACTIVE = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 OUTCOMES = {
     dg.DagsterRunStatus.SUCCESS: Outcome.SUCCEEDED,
     dg.DagsterRunStatus.FAILURE: Outcome.FAILED,
@@ -74,10 +69,12 @@ def opened(dataset: str) -> Iterator[BuildContext]:
         record.close()
 
 
-def busy(instance: dg.DagsterInstance, dataset: str) -> str | None:
-    """The id of a run of the dataset that has not ended."""
-    found = instance.get_runs(dg.RunsFilter(tags={DATASET_TAG: dataset}, statuses=ACTIVE), limit=1)
-    return found[0].run_id if found else None
+def busy(instance: dg.DagsterInstance, ctx: BuildContext) -> str | None:
+    """The id of a run of the dataset that waits in the queue or is at work; lost ones are no reason to wait."""
+    queued = dg.RunsFilter(tags={DATASET_TAG: ctx.name}, statuses=[dg.DagsterRunStatus.QUEUED])
+    waiting = instance.get_runs(queued, limit=1)
+    _, alive = sorted_out(instance, ctx.record.living, ctx.name, datetime.now(UTC))
+    return next((run.run_id for run in [*waiting, *alive]), None)
 
 
 def answer(

@@ -13,6 +13,7 @@ from pipelines.sensors.asking import Memory, answer, busy, opened
 
 if TYPE_CHECKING:
     from overstory.building.comparing import Hashes
+    from overstory.building.context import BuildContext
     from overstory.building.differences import Differences
 
 INTERVAL_SECONDS = 30
@@ -38,11 +39,12 @@ def reupload(dataset: str, job: UnresolvedAssetJob) -> dg.SensorDefinition:
     def look_at_source(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         now = time.time()
         memory = Memory.read(context.cursor, now)
-        if (run_id := busy(context.instance, dataset)) is not None:
-            return dg.SkipReason(f"Run {run_id} is at work: looks again when it has ended")
         full = now - memory.full_scan > FULL_SCAN_SECONDS
         try:
-            found = _differences(dataset, hashes, full=full)
+            with opened(dataset) as ctx:
+                if (run_id := busy(context.instance, ctx)) is not None:
+                    return dg.SkipReason(f"Run {run_id} is at work: looks again when it has ended")
+                found = _differences(ctx, hashes, full=full)
         except OverstoryError as error:
             return dg.SkipReason(str(error))
         if full:
@@ -52,13 +54,12 @@ def reupload(dataset: str, job: UnresolvedAssetJob) -> dg.SensorDefinition:
     return look_at_source
 
 
-def _differences(dataset: str, hashes: Hashes, *, full: bool) -> Differences:
+def _differences(ctx: BuildContext, hashes: Hashes, *, full: bool) -> Differences:
     from overstory.building import differences
     from overstory.building.comparing import compare
 
-    with opened(dataset) as ctx:
-        scan = compare(ctx, trusting=not full, hashes=hashes)
-        if not scan.rows:
-            # Nobody has seen the price of the whole corpus yet.
-            raise SettingsError(f"Dataset '{dataset}' has no documents yet", hint="Launch its first build yourself")
-        return differences.of_source(scan)
+    scan = compare(ctx, trusting=not full, hashes=hashes)
+    if not scan.rows:
+        # Nobody has seen the price of the whole corpus yet.
+        raise SettingsError(f"Dataset '{ctx.name}' has no documents yet", hint="Launch its first build yourself")
+    return differences.of_source(scan)

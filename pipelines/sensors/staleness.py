@@ -12,6 +12,7 @@ from overstory.errors import OverstoryError
 from pipelines.sensors.asking import Memory, answer, busy, opened
 
 if TYPE_CHECKING:
+    from overstory.building.context import BuildContext
     from overstory.building.differences import Differences
 
 INTERVAL_SECONDS = 120
@@ -33,10 +34,11 @@ def staleness(dataset: str, job: UnresolvedAssetJob) -> dg.SensorDefinition:
     )
     def look_at_index(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         now = time.time()
-        if (run_id := busy(context.instance, dataset)) is not None:
-            return dg.SkipReason(f"Run {run_id} is at work: looks again when it has ended")
         try:
-            found = _differences(dataset)
+            with opened(dataset) as ctx:
+                if (run_id := busy(context.instance, ctx)) is not None:
+                    return dg.SkipReason(f"Run {run_id} is at work: looks again when it has ended")
+                found = _differences(ctx)
         except OverstoryError as error:
             return dg.SkipReason(str(error))
         return answer(context, dataset, "staleness", found, Memory.read(context.cursor, now), now)
@@ -44,8 +46,7 @@ def staleness(dataset: str, job: UnresolvedAssetJob) -> dg.SensorDefinition:
     return look_at_index
 
 
-def _differences(dataset: str) -> Differences:
+def _differences(ctx: BuildContext) -> Differences:
     from overstory.building import differences
 
-    with opened(dataset) as ctx:
-        return differences.of_index(ctx)
+    return differences.of_index(ctx)

@@ -93,6 +93,16 @@ def test_level_can_be_materialized_alone_before_anything_is_built(
     assert job.execute_in_process(instance=instance, asset_selection=[key(level)]).success
 
 
+def test_run_without_a_partition_is_one_over_all_shards(
+    site: Site, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OVERSTORY_SETTINGS", str(settings_file(site.settings, site.home)))
+    job = build_definitions(site.settings).resolve_job_def(build_changed_name(DATASET))
+    assert job.execute_in_process(instance=instance).success
+    for level in SHARDED:
+        assert instance.get_materialized_partitions(key(level)) == set(SHARD_KEYS)
+
+
 def test_second_build_writes_nothing(site: Site) -> None:
     site.build()
     total = Counter[str]()

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import dagster as dg
+import pytest
 
+from pipelines.deployment import settings_file
 from pipelines.jobs import ALL_SHARDS, CAUSE_TAG, DATASET_TAG, PROCESS_TAG, build_changed_name
 from pipelines.lost_runs import GONE, GRACE, is_lost
 from tests.llm_behaviors import hangs
@@ -14,6 +16,7 @@ from tests.llm_server import LLMServer
 from tests.pipelines.conftest import DATASET, Site
 from tests.pipelines.served import serving, wait_for
 from tests.pipelines.test_build import use_model
+from tests.pipelines.test_sensors import Ticks
 
 STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -37,6 +40,25 @@ def test_run_may_take_its_time_to_the_first_step() -> None:
 
 def test_run_that_never_took_its_lock_is_lost_after_that_time() -> None:
     assert is_lost(started(), set(), STARTED + GRACE + timedelta(seconds=1))
+
+
+def test_build_killed_before_its_run_had_started_is_settled_by_the_next(
+    site: Site, instance: dg.DagsterInstance
+) -> None:
+    tags = {DATASET_TAG: DATASET, PROCESS_TAG: "7"}
+    lost = instance.add_run(dg.DagsterRun("job", tags=tags, status=dg.DagsterRunStatus.NOT_STARTED))
+    site.build()
+    assert _status(instance, lost.run_id) is dg.DagsterRunStatus.FAILURE
+
+
+def test_sensors_do_not_wait_for_a_lost_run(
+    site: Site, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OVERSTORY_SETTINGS", str(settings_file(site.settings, site.home)))
+    site.build()
+    tags = {DATASET_TAG: DATASET, PROCESS_TAG: "7"}
+    instance.add_run(dg.DagsterRun("job", tags=tags, status=dg.DagsterRunStatus.NOT_STARTED))
+    assert Ticks(site, instance, "reupload").tick() == "Nothing to ask for"
 
 
 def test_daemon_of_the_next_start_marks_a_killed_run_as_failed(

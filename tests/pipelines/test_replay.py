@@ -23,7 +23,7 @@ __all__ = ["empty_record_url"]
 COMMITS = range(82, 87)
 """White space alone; an amount that goes; an edit; three documents that go while others change."""
 
-UNCHANGED = "The index says what the source says"
+UNCHANGED = "Nothing to ask for"
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def tags(request: dg.RunRequest | str) -> Mapping[str, str]:
 
 
 def test_unchanged_source_asks_for_nothing(source: Ticks) -> None:
-    assert [source.tick() for _ in range(3)] == ["The index says what the source says"] * 3
+    assert [source.tick() for _ in range(3)] == ["Nothing to ask for"] * 3
 
 
 def test_dataset_that_nobody_has_built_is_not_built_by_itself(ticks: Callable[[str], Ticks]) -> None:
@@ -95,7 +95,7 @@ def test_every_kind_of_change_is_counted_in_one_request(source: Ticks, site: Sit
 def test_run_that_was_asked_for_leaves_nothing_to_ask_for(source: Ticks, site: Site) -> None:
     site.write(EDITED)
     source.run(source.tick())
-    assert source.tick() == "The index says what the source says"
+    assert source.tick() == "Nothing to ask for"
 
 
 def test_same_state_is_asked_for_once_while_its_run_has_not_been_seen(source: Ticks, site: Site) -> None:
@@ -119,13 +119,13 @@ def test_edit_that_comes_back_is_asked_for_anew(source: Ticks, site: Site) -> No
 def test_touched_file_asks_for_nothing(source: Ticks, site: Site) -> None:
     source.tick()
     (site.source / "plans/plan-1.md").touch()
-    assert source.tick() == "The index says what the source says"
+    assert source.tick() == "Nothing to ask for"
 
 
 def test_file_that_cannot_be_read_is_asked_for_once(source: Ticks, site: Site) -> None:
     site.write({"broken.pdf": b"\x00\x01\x02 no pdf"})
     source.run(source.tick())
-    assert source.tick() == "The index says what the source says"
+    assert source.tick() == "Nothing to ask for"
 
 
 def test_preview_keeps_the_record_as_it_was(source: Ticks, site: Site) -> None:
@@ -142,7 +142,7 @@ def test_preview_keeps_the_record_as_it_was(source: Ticks, site: Site) -> None:
 def test_lost_cursor_asks_for_nothing(source: Ticks) -> None:
     source.tick()
     source.cursor = "broken"
-    assert source.tick() == "The index says what the source says"
+    assert source.tick() == "Nothing to ask for"
 
 
 def test_empty_source_withholds_deletions_and_says_so(source: Ticks, site: Site) -> None:
@@ -178,7 +178,7 @@ def test_interrupted_build_is_finished_by_the_staleness_sensor(
     llm_server.reset()
     index = ticks("staleness")
     index.run(index.tick())
-    assert index.tick() == "The index says what the source says"
+    assert index.tick() == "Nothing to ask for"
     assert llm_server.statuses.count(200) == 9 - paid
 
 
