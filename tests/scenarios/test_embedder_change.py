@@ -15,7 +15,9 @@ from overstory import api
 from overstory.building.leaves import cut_leaves
 from overstory.building.memberships import update_memberships
 from overstory.canonical import CANONICAL_SENTENCE
+from overstory.clustering import ClusterModel
 from overstory.errors import EmbeddingError, ModelRefusedAccess, OverstoryError, SettingsError
+from overstory.identity import ClusterId
 from overstory.retrieval.collapsed import search
 from overstory.retrieval.quota import Quota
 from tests.llm_behaviors import Call, Response, embed
@@ -410,22 +412,37 @@ def test_model_of_other_dimensions_under_the_same_name_is_told(remote_bench: Wor
 # Clusters.
 
 
-def test_cluster_of_failed_nodes_alone_outlives_an_embedder_change(
-    loose_bench: Workbench, llm_server: LLMServer
-) -> None:
-    bench = loose_bench
-    bench.settings["clusters"] = {"target_size": 4}
-    bench.fill(grouped(10, 4))
-    bench.build()
-    before = rosters(bench)
-    cluster = min(before, key=lambda each: len(before[each]))
-    bench.run_sql(
+@pytest.fixture
+def failing(loose_bench: Workbench, llm_server: LLMServer) -> tuple[Workbench, str]:
+    """An index in which all members of one cluster have failed since, about to be embedded anew; with that cluster."""
+    loose_bench.settings["clusters"] = {"target_size": 4}
+    loose_bench.fill(grouped(10, 4))
+    loose_bench.build()
+    held = rosters(loose_bench)
+    cluster = min(held, key=lambda each: len(held[each]))
+    loose_bench.run_sql(
         "update summary set text = '', failure = 'refusal' where document_id = any(cast(:ids as uuid[]))",
-        ids=sorted(before[cluster]),
+        ids=sorted(held[cluster]),
     )
-    bench.settings["embedding"] = remote(llm_server)
+    loose_bench.settings["embedding"] = remote(llm_server)
+    return loose_bench, cluster
+
+
+def test_cluster_of_failed_nodes_alone_outlives_an_embedder_change(failing: tuple[Workbench, str]) -> None:
+    bench, cluster = failing
+    before = rosters(bench)
     build_without_summaries(bench)
     assert rosters(bench) == before
+    assert before[cluster]
+
+
+def test_cluster_of_failed_nodes_alone_lies_where_their_leaves_do(failing: tuple[Workbench, str]) -> None:
+    bench, cluster = failing
+    build_without_summaries(bench)
+    stored = bench.record.clusters.model(DATASET, 2)
+    assert stored is not None
+    model = ClusterModel.from_bytes(stored.state)
+    assert model.centroids[model.ids.index(ClusterId(cluster))].any()
 
 
 def build_without_summaries(bench: Workbench) -> None:
