@@ -166,6 +166,8 @@ def restore_vectors(
 ) -> None:
     """Embed what lacks a vector: after a change of embedder, or where a store lost some."""
     embedding = ctx.embedder.embedding_hash
+    if not ctx.record.vectors.lacking(ctx.name, embedding):
+        return
     for number in range(SHARDS) if shards is None else sorted(shards):
         # One shard at a time: after a change of embedder these are all texts of the dataset.
         missing = list(ctx.record.vectors.without_vector(ctx.name, embedding, {number}))
