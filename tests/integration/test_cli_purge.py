@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import psycopg
 import pytest
 
 from tests.integration.test_cli import Terminal, complaint, terminal, write
 
 __all__ = ["terminal"]
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
 SENTENCE = "Ledgers of the Zanzibar-7341 office are kept for 7,341 days."
 
@@ -47,6 +50,8 @@ def test_purge_leaves_nothing_in_database_and_home(built: Terminal, database_url
     done = built("purge", "z.md", "--yes", "--erase", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
+    published = json.loads((SCHEMAS / "purge.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(published).validate(told)
     assert (told["clean"], told["erased"]) == (True, True)
     assert told["passages"] > 0
     assert "dagster.event_logs.event" in {store["store"] for store in told["stores"]}
