@@ -37,11 +37,7 @@ def note(event, arguments):
         addresses.add(str(arguments[1]))
 sys.addaudithook(note)
 from overstory import api, settings
-from overstory.building.cluster_summaries import summarize_clusters
-from overstory.building.document_summaries import summarize_documents
-from overstory.building.documents import sync_documents
-from overstory.building.leaves import cut_leaves
-from overstory.building.memberships import update_memberships
+from overstory.building.whole import STAGES
 
 folder, name, url, concurrency = sys.argv[1:]
 chosen = {"kind": "openai", "model": "stub", "base_url": url, "concurrency": int(concurrency)}
@@ -49,8 +45,7 @@ found = settings.parse({"datasets": {name: {"source": folder, "summarizer": chos
 record = api.open_record(api.home_of(found))
 ctx = api.open_dataset(found.datasets[0], record, run_id=name, workers=1)
 started = time.monotonic()
-steps = (sync_documents, cut_leaves, summarize_documents, update_memberships, summarize_clusters)
-reports = [step(ctx) for step in steps]
+reports = [stage(ctx) for stage in STAGES]
 seconds = time.monotonic() - started
 record.close()
 totals = [report.total for report in reports]

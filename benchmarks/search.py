@@ -30,11 +30,7 @@ from overstory import api
 from overstory.adapters.database_url import database_url, sqlalchemy_url
 from overstory.adapters.postgres.record import PostgresRecord
 from overstory.adapters.postgres.search import PostgresSearch
-from overstory.building.cluster_summaries import summarize_clusters
-from overstory.building.document_summaries import summarize_documents
-from overstory.building.documents import sync_documents
-from overstory.building.leaves import cut_leaves
-from overstory.building.memberships import update_memberships
+from overstory.building.whole import STAGES
 from overstory.ports import Embedder
 from overstory.retrieval.collapsed import search
 from overstory.retrieval.fusion import Ranking, fuse
@@ -95,7 +91,7 @@ def build(record: PostgresRecord, corpus: Judged, folder: Path) -> Dataset:
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     dataset = for_folder(folder, corpus.name).datasets[0]
     ctx = api.open_dataset(dataset, record, run_id="benchmark")
-    for stage in (sync_documents, cut_leaves, summarize_documents, update_memberships, summarize_clusters):
+    for stage in STAGES:
         stage(ctx)
     record.vectors.finish_load(dataset.name, ctx.embedder.embedding_hash)
     return dataset

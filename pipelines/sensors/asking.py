@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ import dagster as dg
 from dagster._core.storage.tags import RUN_KEY_TAG
 
 from overstory.asking import Asked, Outcome, decide
+from overstory.errors import OverstoryError
 from pipelines.deployment import read_settings
 from pipelines.jobs import ALL_SHARDS, CAUSE_TAG, DATASET_TAG
 from pipelines.lost_runs import sorted_out
@@ -77,10 +78,31 @@ def busy(instance: dg.DagsterInstance, ctx: BuildContext) -> str | None:
     return next((run.run_id for run in [*waiting, *alive]), None)
 
 
-def answer(
-    context: dg.SensorEvaluationContext, dataset: str, cause: str, found: Differences, memory: Memory, now: float
-) -> dg.SensorResult:
-    """A request for a run, or why there is none."""
+def tick(
+    context: dg.SensorEvaluationContext,
+    dataset: str,
+    cause: str,
+    memory: Memory,
+    now: float,
+    find: Callable[[BuildContext], Differences],
+) -> dg.SensorResult | dg.SkipReason:
+    """A request for a run, or why there is none.
+
+    Args:
+        context: Of the tick.
+        dataset: To be looked at.
+        cause: Of the run, kept as its tag.
+        memory: To be kept where the tick has looked.
+        now: Seconds since 1970.
+        find: What differs.
+    """
+    try:
+        with opened(dataset) as ctx:
+            if (run_id := busy(context.instance, ctx)) is not None:
+                return dg.SkipReason(f"Run {run_id} is at work: looks again when it has ended")
+            found = find(ctx)
+    except OverstoryError as error:
+        return dg.SkipReason(str(error))
     outcome, since = _outcome(context.instance, dataset, memory.asked, now)
     decision = decide(found.state, memory.asked, outcome, since)
     kept = Memory(decision.asked, memory.full_scan).written()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as UnresolvedAssetJob
 
-from overstory.errors import OverstoryError, SettingsError
-from pipelines.sensors.asking import Memory, answer, busy, opened
+from overstory.errors import SettingsError
+from pipelines.sensors.asking import Memory, tick
 
 if TYPE_CHECKING:
     from overstory.building.comparing import Hashes
@@ -40,16 +40,9 @@ def reupload(dataset: str, job: UnresolvedAssetJob) -> dg.SensorDefinition:
         now = time.time()
         memory = Memory.read(context.cursor, now)
         full = now - memory.full_scan > FULL_SCAN_SECONDS
-        try:
-            with opened(dataset) as ctx:
-                if (run_id := busy(context.instance, ctx)) is not None:
-                    return dg.SkipReason(f"Run {run_id} is at work: looks again when it has ended")
-                found = _differences(ctx, hashes, full=full)
-        except OverstoryError as error:
-            return dg.SkipReason(str(error))
         if full:
             memory = Memory(memory.asked, now)
-        return answer(context, dataset, "re-upload", found, memory, now)
+        return tick(context, dataset, "re-upload", memory, now, lambda ctx: _differences(ctx, hashes, full=full))
 
     return look_at_source
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as UnresolvedAssetJob
 
-from overstory.errors import OverstoryError
-from pipelines.sensors.asking import Memory, answer, busy, opened
+from pipelines.sensors.asking import Memory, tick
 
 if TYPE_CHECKING:
     from overstory.building.context import BuildContext
@@ -34,14 +33,7 @@ def staleness(dataset: str, job: UnresolvedAssetJob) -> dg.SensorDefinition:
     )
     def look_at_index(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         now = time.time()
-        try:
-            with opened(dataset) as ctx:
-                if (run_id := busy(context.instance, ctx)) is not None:
-                    return dg.SkipReason(f"Run {run_id} is at work: looks again when it has ended")
-                found = _differences(ctx)
-        except OverstoryError as error:
-            return dg.SkipReason(str(error))
-        return answer(context, dataset, "staleness", found, Memory.read(context.cursor, now), now)
+        return tick(context, dataset, "staleness", Memory.read(context.cursor, now), now, _differences)
 
     return look_at_index
 
